@@ -113,6 +113,8 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   // Loaded only by those whose place it is: drivers of their own file can be.
   const driver = /^store\/(fs(?!\/local-file\b)|opfs(?!\/web-locks)|r2|s3|zip|picked-files)\b/.exec(room)?.[1]
   if (driver !== undefined) return `store-${driver}`
+  // Loaded by programs that name it.
+  if (/^(store\/persistent\/|tree\/persistent-cache$)/.test(room)) return 'persistent-cache'
   // What several drivers need, and reading over HTTP does not.
   if (/^store\/(blob|conditions|opfs\/web-locks)$/.test(room)) return 'store-more'
   if (/^(core\/characters|array\/lazy\/packing)$/.test(room)) return 'names'
@@ -216,7 +218,7 @@ const reading = await modulesOfReading()
 
 /** Classes that keep their names. */
 const NAMED_CLASSES =
-  /^(ArrayFile|FileArray|DiskArray|Netcdf\w+|HyperslabError|BlockCache|MemoryBudget|Pool|Attributes|\w+Store|\w+Source|ChunkGrid|\w+Chunks)$/
+  /^(ArrayFile|FileArray|DiskArray|Netcdf\w+|HyperslabError|BlockCache|PersistentCache|MemoryBudget|Pool|Attributes|\w+Store|\w+Source|ChunkGrid|\w+Chunks)$/
 
 /** What importing the package loads. */
 const atOnce = new Set()

@@ -171,7 +171,7 @@ describe('docstrings', () => {
 
   /** The most used. */
   const WITH_EXAMPLE = Object.entries({
-    '': 'open create verify DiskArray concat stack broadcast scaled generate zip findWhere coarsen slidingWindows slice points openNetcdf importNetcdf MemoryStore HttpStore S3Store R2Store OpfsStore FileStore MemoryBudget BlockCache createPool isHyperslabError toTimestamp',
+    '': 'open create verify DiskArray concat stack broadcast scaled generate zip findWhere coarsen slidingWindows slice points openNetcdf importNetcdf MemoryStore HttpStore S3Store R2Store OpfsStore FileStore MemoryBudget BlockCache PersistentCache createPool isHyperslabError toTimestamp',
     ArrayFile: 'array createArray delete attrs stats flush refresh compact',
     FileArray: 'resize append',
     Attributes: 'set',
@@ -249,6 +249,7 @@ describe('examples', () => {
     const names = {
       ...hyperslab,
       ...plans,
+      ...stores,
       ...netcdf,
       ...zarr,
       ...dataset,

@@ -50,6 +50,7 @@ const FUNCTIONS: Record<string, Call> = {
   createPool: (o) => hyperslab.createPool(o),
   plan: (o) => plans.plan(plans.resolveSelection(null, [4, 3]), array().chunks, o),
   BlockCache: (o) => new hyperslab.BlockCache(o),
+  PersistentCache: (o) => new stores.PersistentCache(o),
   DiskArray: (o) => new DiskArray(array().source, o),
   HttpStore: (o) => new hyperslab.HttpStore(o),
   R2Store: (o) => new hyperslab.R2Store({ get: () => undefined } as never, o),

@@ -3,7 +3,7 @@ import { ByteCache, type CacheStats } from '../core/byte-cache.ts'
 import { compactBytes } from '../core/bytes.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { SingleFlight } from '../core/single-flight.ts'
-import { type ObjectTail, readTail, type Store } from '../store/store.ts'
+import { type ObjectTail, readTail, type Store, type StoredAt } from '../store/store.ts'
 import type { BlockRef } from './block.ts'
 
 /** Options of `BlockCache`. */
@@ -65,6 +65,9 @@ export class BlockCache {
   stats(): BlockCacheStats {
     return { blocks: this.blocks.figures, slabs: this.slabs.figures }
   }
+
+  /** @internal Returns a place whose reads this cache answers. Optional: only derived classes have it. */
+  wrap?(place: StoredAt): StoredAt
 
   /** @internal Returns a store that caches the ends of files, for opening them. */
   endsOf(store: Store): Store {

@@ -7,6 +7,7 @@ export type { AsyncBuffer } from '../core/async-buffer.ts'
 export type { BlobLike, DirectoryHandleLike, FileHandleLike, WritableLike } from '../store/handles.ts'
 export type { Fetch, FetchInit, FetchResponse } from '../store/http/fetch.ts'
 export type { HttpStoreOptions } from '../store/http/http.ts'
+export type { PersistentStats } from '../store/persistent/entries.ts'
 export type { R2BucketLike, R2StoreOptions } from '../store/r2.ts'
 export type { RequestLog, RequestOptions } from '../store/requester.ts'
 export { parseS3Url, type S3Location } from '../store/s3/address.ts'
@@ -37,3 +38,4 @@ export type {
   WritableStore,
 } from '../store/store.ts'
 export type { ZipOptions } from '../store/zip/zip.ts'
+export { PersistentCache, type PersistentCacheOptions, type PersistentCacheStats } from '../tree/persistent-cache.ts'

@@ -4,8 +4,7 @@ import { checkOptions } from '../core/options.ts'
 import { withoutEndings } from '../core/text.ts'
 import { confined } from '../store/confined.ts'
 import type { StoredAt } from '../store/store.ts'
-import { type Location, resolveLocation } from './location.ts'
-import type { UrlOptions } from './url-options.ts'
+import { type Location, type LocationOptions, resolveLocation } from './location.ts'
 
 /** Option of opening HDF5 files. */
 export interface ExternalOptions {
@@ -24,7 +23,7 @@ export const EXTERNAL_CHECKS = { external: 'boolean or object' } as const
 export async function resolveExternal(
   place: StoredAt,
   { external }: ExternalOptions,
-  { notFound, headers, fetch }: UrlOptions,
+  { notFound, headers, fetch, cache }: Omit<LocationOptions, 'allowUrl'>,
 ): Promise<FollowedFolder | undefined> {
   if (!external) return undefined
   if (external === true) {
@@ -35,7 +34,7 @@ export async function resolveExternal(
   checkOptions('external', external, { root: 'value' })
   if (external.root === undefined)
     throw new HyperslabError('InvalidArgumentError', '`external` is true, or has a root, which names a folder')
-  const { store, path: named } = await resolveLocation(external.root, { notFound, headers, fetch })
+  const { store, path: named } = await resolveLocation(external.root, { notFound, headers, fetch, cache })
   const path = withoutEndings(named, '/') || named
   return { store: confined(store, path), path, isOwn: false }
 }

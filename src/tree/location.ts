@@ -1,6 +1,7 @@
 import type { AsyncBuffer } from '../core/async-buffer.ts'
 import { checkValue } from '../core/options.ts'
 import { findScheme } from '../core/scheme.ts'
+import type { BlockCache } from '../engine/block-cache.ts'
 import type { BlobLike, FileHandleLike } from '../store/handles.ts'
 import { pageAddress } from '../store/http/fetch.ts'
 import { HttpStore } from '../store/http/http.ts'
@@ -42,6 +43,8 @@ export interface LocationOptions extends UrlOptions {
    * false.
    */
   readonly allowUrl?: ((url: string) => boolean) | undefined
+  /** Cache that may answer reads of the store. */
+  readonly cache?: Pick<BlockCache, 'wrap'> | undefined
 }
 
 /**
@@ -57,19 +60,21 @@ export async function checkUrlOptions(call: string, location: unknown, options: 
  * @throws UnsupportedError for other URLs, and for paths without a file system; InvalidArgumentError for
  *   other values
  */
-export async function resolveLocation(location: Location, options: LocationOptions = {}): Promise<StoredAt> {
+export const resolveLocation = (location: Location, options: LocationOptions = {}): Promise<StoredAt> =>
+  resolveStored(location, options).then((place) => options.cache?.wrap?.(place) ?? place)
+
+async function resolveStored(location: Location, options: LocationOptions): Promise<StoredAt> {
   if (typeof location === 'string') return resolveText(location, options)
-  if (typeof location === 'object' && location !== null) {
-    if ('store' in location) {
-      checkValue('the location', 'store', location.store, 'Store')
-      checkValue('the location', 'describe', location.store.describe, 'function')
-      checkValue('the location', 'path', location.path, 'string')
-      return ofRoot(location)
-    }
-    if ('href' in location) {
-      checkValue('the location', 'href', location.href, 'string')
-      return resolveText(location.href, options)
-    }
+  const given = Object(location) as { readonly store: Store; readonly path: string } | { readonly href: string }
+  if ('store' in given) {
+    checkValue('the location', 'store', given.store, 'Store')
+    checkValue('the location', 'describe', given.store.describe, 'function')
+    checkValue('the location', 'path', given.path, 'string')
+    return ofRoot(given)
+  }
+  if ('href' in given) {
+    checkValue('the location', 'href', given.href, 'string')
+    return resolveText(given.href, options)
   }
   return (await import('./other-location.ts')).resolveOther(location)
 }
@@ -77,21 +82,21 @@ export async function resolveLocation(location: Location, options: LocationOptio
 /** Loads stores lazily that web pages do not need. */
 async function resolveText(text: string, options: LocationOptions): Promise<StoredAt> {
   const scheme = findScheme(text)
-  if (scheme === undefined) {
+  if (!scheme) {
     const page = pageAddress()
-    if (page !== undefined) return resolveText(new URL(text, page).href, options)
+    if (page) return resolveText(new URL(text, page).href, options)
     const { FileStore } = await import('../store/fs/file.ts')
     return ofRoot({ store: new FileStore(), path: text })
   }
-  const [isHttp, path = '', query = ''] = /^(?=https?:\/\/)([^?#]*)\??([^#]*)/i.exec(text) ?? []
-  if (isHttp === undefined) return ofRoot(await (await import('./other-location.ts')).resolveOtherUrl(scheme, text, options))
+  const [isHttp, path, query] = /^(?=https?:\/\/)([^?#]*)\??([^#]*)/i.exec(text) ?? []
+  if (!isHttp) return ofRoot(await (await import('./other-location.ts')).resolveOtherUrl(scheme, text, options))
   const { notFound, allowUrl, headers, fetch } = options
   // Names of sidecars are derived from the path, so the store adds the query.
-  return { store: new HttpStore({ query, notFound, allowUrl, headers, fetch }), path }
+  return { store: new HttpStore({ query: query!, notFound, allowUrl, headers, fetch }), path: path! }
 }
 
 /** Keeps the slash of the root of a disk. Slashes at the end of other folders are removed. */
 const ofRoot = ({ store, path }: StoredAt): StoredAt => ({
   store,
-  path: store.files?.localPath !== undefined && /^\/+$/.test(path) ? '/.' : path,
+  path: store.files?.localPath && /^\/+$/.test(path) ? '/.' : path,
 })

@@ -22,7 +22,7 @@ export async function openHdf5(location: Location, options: Hdf5Options = {}): P
   checkOptions('openHdf5', options, CHECKS)
   await checkUrlOptions('openHdf5', location, options)
   const { notFound, headers, fetch, ...own } = options
-  const place = await resolveLocation(location, { notFound, headers, fetch })
+  const place = await resolveLocation(location, { cache: own.cache, notFound, headers, fetch })
   const external = await resolveExternal(place, options, options)
   return (await openHdf5File(place, { ...own, external })).root
 }

@@ -46,7 +46,7 @@ const CHECKS: Checks<OpenTreeOptions> = {
 }
 
 /** Options of `findTree`; an aborted `signal` ends the recognition. */
-export interface FindTreeOptions extends LocationOptions {
+export interface FindTreeOptions extends Omit<LocationOptions, 'cache'> {
   /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
   /**
@@ -106,8 +106,7 @@ export interface Tree extends AsyncDisposable {
 export async function openTree(location: Location, options: OpenTreeOptions = {}): Promise<Tree> {
   checkOptions('openTree', options, CHECKS)
   await checkUrlOptions('openTree', location, options)
-  const { signal, notFound, headers, fetch } = options
-  const found = await findTree(location, { signal, notFound, headers, fetch })
+  const found = await locateTree(location, options)
   await found.checkOptions('openTree', options)
   return found.open(options)
 }
@@ -123,7 +122,14 @@ export async function openTree(location: Location, options: OpenTreeOptions = {}
  */
 export async function findTree(location: Location, options: FindTreeOptions = {}): Promise<FoundTree> {
   checkOptions('findTree', options, FIND_CHECKS)
-  const { signal, confined, ...at } = options
+  return locateTree(location, options)
+}
+
+/** Same as `findTree` for options that are checked, perhaps with those of other calls. */
+export async function locateTree(
+  location: Location,
+  { signal, confined, ...at }: FindTreeOptions & LocationOptions,
+): Promise<FoundTree> {
   const place =
     confined === undefined
       ? await resolveLocation(location, at)

@@ -24,7 +24,7 @@ export const REFERENCES_BYTES = 256 * 2 ** 20
 export async function storeOfReferences(
   store: Store,
   path: string,
-  { resolve, limits, signal, notFound, checkReferences }: ReferenceOptions,
+  { resolve, limits, signal, notFound, cache, checkReferences }: ReferenceOptions,
 ): Promise<ReferenceStore> {
   const file = store.describe(path)
   if (store.followsReferences === false) {
@@ -40,10 +40,13 @@ export async function storeOfReferences(
     home: { store, path },
     url: /^https?:/i.test(path) ? path : undefined,
     isLocal: store.files?.localPath !== undefined,
-    openHttp: async (query) => new HttpStore({ query, ...(notFound && { notFound }) }),
+    openHttp: async (query) => {
+      const http = new HttpStore({ query, ...(notFound && { notFound }) })
+      return cache?.wrap?.({ store: http, path: '' }).store ?? http
+    },
     resolve: async (url) => {
       const location = resolve?.(url)
-      return location === undefined ? undefined : resolveLocation(location, { notFound })
+      return location === undefined ? undefined : resolveLocation(location, { notFound, cache })
     },
   }
   const references = await ReferenceStore.open(found.bytes, place, signal)

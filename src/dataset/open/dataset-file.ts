@@ -5,7 +5,7 @@ import type { MemoryBudget } from '../../core/memory-budget.ts'
 import type { WorkerPool } from '../../pool/task.ts'
 import type { OpenFormatOptions } from '../../tree/formats.ts'
 import type { Location } from '../../tree/location.ts'
-import { findTree, type Tree } from '../../tree/open-tree.ts'
+import { locateTree, type Tree } from '../../tree/open-tree.ts'
 import type { UrlOptions } from '../../tree/url-options.ts'
 import type { DatasetFile, DecodeOptions } from '../dataset-file.ts'
 import { type GroupContent, variablesOfGroup } from './group-variables.ts'
@@ -27,8 +27,8 @@ export async function openDatasetFile(
   location: Location,
   { group, level, ...options }: DatasetFileOptions & Pick<DecodeOptions, 'signal'>,
 ): Promise<DatasetFile> {
-  const { signal, names, external, notFound, headers, fetch } = options
-  const found = await findTree(location, { signal, notFound, headers, fetch })
+  const { names, external } = options
+  const found = await locateTree(location, options)
   await found.checkOptions('openDataset', { names, external })
   const tree = await found.open(options)
   try {
