@@ -51,6 +51,12 @@ function series(Type: { from(values: number[]): ArrayBufferView }, count: number
   return new Uint8Array(made.buffer, made.byteOffset, made.byteLength)
 }
 
+test('shuffle leaves bytes as they are if its elements are larger than the chunk', async () => {
+  const raw = Uint8Array.from({ length: 24 }, (_, i) => i)
+  for (const size of [25, 2 ** 31, 2 ** 32 - 8, 2 ** 32 - 1])
+    expect(await decode([{ id: 2, flags: 0, parameters: [size] } as unknown as Filter], 0, 4, raw, 24)).toEqual(raw)
+})
+
 describe.skipIf(python === undefined)('filters of HDF5', () => {
   test('decodes deflate, shuffle and fletcher32 in all orders and sizes', async () => {
     const orders = [['deflate'], ['shuffle'], ['fletcher32'], ['shuffle', 'deflate'], ['shuffle', 'deflate', 'fletcher32']]
