@@ -31,7 +31,19 @@ export default defineConfig({
       description: 'Chunked n-dimensional arrays for JavaScript',
       plugins: [starlightLinksValidator(), starlightLlmsTxt({ projectName: 'hyperslab' })],
       sidebar: [
-        pages('Guide', 'guide', 'command', 'viewer', 'places', 'formats', 'hdf5', 'many-machines', 'runtimes', 'python'),
+        pages(
+          'Guide',
+          'guide',
+          'questions',
+          'command',
+          'viewer',
+          'places',
+          'formats',
+          'hdf5',
+          'many-machines',
+          'runtimes',
+          'python',
+        ),
         pages('Concepts', 'concepts', 'arrays', 'datasets', 'grids', 'containers', 'writing', 'chunking'),
         pages('Coming from', 'xarray', 'zarrita', 'diskarrays', 'array-format'),
         {

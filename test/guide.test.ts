@@ -1,16 +1,7 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
-import { formatWithOptions } from 'node:util'
-import ts from 'typescript'
-import { afterAll, beforeAll, expect, test, vi } from 'vitest'
-import * as cluster from '../src/runtime/cluster.ts'
-import * as dataset from '../src/runtime/dataset.ts'
-import * as hyperslab from '../src/runtime/index.ts'
+import { readFileSync } from 'node:fs'
+import { expect, test } from 'vitest'
 import { openNetcdf } from '../src/runtime/netcdf.ts'
-import * as zarr from '../src/runtime/zarr.ts'
-import { MemoryBucket } from './support/r2-bucket.ts'
-import { RudeServer } from './support/rude-server.ts'
+import { runPages } from './support/page-programs.ts'
 
 /** Without the section of short programs, which test/dataset/tasks.test.ts runs. */
 const page = readFileSync(new URL('../docs/guide.md', import.meta.url), 'utf8').split('\n## In three lines\n')[0]!
@@ -20,7 +11,6 @@ const TASKS = [...page.matchAll(/^## (.*)\n[\s\S]*?```[jt]s\n([\s\S]*?)```\n\n(.
   code: code!,
   cost: cost!,
 }))
-const MODULES = { hyperslab, 'hyperslab/dataset': dataset, 'hyperslab/zarr': zarr, 'hyperslab/cluster': cluster }
 
 const reader = await openNetcdf(readFileSync(new URL('../demo/data/tas_rectilinear_grid_2D.nc', import.meta.url)))
 const numbers = async (name: string, selection: number[] = []): Promise<number[]> => {
@@ -88,49 +78,7 @@ const NAIVE: Record<string, () => string> = {
     ]),
 }
 
-let folder: string
-let server: RudeServer
-const asked = { requests: 0, bytes: 0 }
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), 'hyperslab-guide-'))
-  const { layOutData } = await import(new URL('../site/data.mjs', import.meta.url).href)
-  await layOutData(folder, dataset.openDataset)
-  server = await RudeServer.start()
-  for (const name of readdirSync(folder)) server.put(name, new Uint8Array(readFileSync(join(folder, name))))
-  const fetched = globalThis.fetch
-  vi.stubGlobal('fetch', async (url: string, init: RequestInit) => {
-    const response = await fetched(url.replace('https://data.example', server.origin), init)
-    asked.requests++
-    if (response.ok && init.method !== 'HEAD') asked.bytes += Number(response.headers.get('content-length') ?? 0)
-    return response
-  })
-})
-afterAll(async () => {
-  vi.unstubAllGlobals()
-  await server.stop()
-  rmSync(folder, { recursive: true })
-})
-
-/** Runs a program; returns its output and the cost of its requests. */
-async function run(
-  code: string,
-  draw?: (values: ArrayLike<number>, shape: readonly number[]) => void,
-): Promise<{ printed: string[]; cost: string }> {
-  Object.assign(asked, { requests: 0, bytes: 0 })
-  const printed: string[] = []
-  const log = (...values: unknown[]): unknown => printed.push(formatWithOptions({ breakLength: 1000 }, ...values))
-  const compilerOptions = { target: ts.ScriptTarget.ESNext, module: ts.ModuleKind.ESNext, verbatimModuleSyntax: true }
-  const body = ts
-    .transpileModule(code, { compilerOptions })
-    .outputText.replace(/^import (\{.*\}) from ('.*');?$/gm, 'const $1 = modules[$2]')
-  const AsyncFunction = Object.getPrototypeOf(async () => {}).constructor as new (
-    ...source: string[]
-  ) => (...given: unknown[]) => Promise<void>
-  await new AsyncFunction('modules', 'console', 'env', 'draw', body)(MODULES, { log }, { BUCKET: new MemoryBucket() }, draw)
-  const bytes = asked.bytes.toString().replace(/\B(?=(\d{3})+$)/g, ' ')
-  return { printed, cost: `${asked.requests} requests, ${bytes} bytes.` }
-}
+const run = runPages()
 
 test('the guide has the tasks that people come with, each with a program', () => {
   const wanted = ['Read a remote file', 'Climatology', 'Zonal mean', 'Anomaly', 'Stations', 'Mask', 'Mosaic of files', 'Write']

@@ -469,9 +469,9 @@ describe('types', () => {
   })
 
   test.each(COMPILERS)(
-    'let the programs of README and the guide compile as they stand under TypeScript %s',
+    'let the programs of README, the guide and the answers compile as they stand under TypeScript %s',
     (_, compiler) => {
-      const programs = ['README.md', 'docs/guide.md'].flatMap((page) =>
+      const programs = ['README.md', 'docs/guide.md', 'docs/questions.md'].flatMap((page) =>
         [...readFileSync(join(root, page), 'utf8').matchAll(/```[jt]s\n([\s\S]*?)```/g)].map(([, code]) => code!),
       )
       expect(programs.length).toBeGreaterThan(20)
