@@ -59,6 +59,8 @@ export interface CopyTreeProgress extends Progress {
 export interface CopyTreeOptions extends TargetOptions, NotFoundOptions {
   /** Whether to replace an existing target, after all objects were copied. */
   readonly overwrite?: boolean | undefined
+  /** Name in errors of the command that completes an interrupted copy. Default: the call of `copyTree`. */
+  readonly command?: string
   /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
   /** Receives the progress after each step. */
@@ -66,6 +68,7 @@ export interface CopyTreeOptions extends TargetOptions, NotFoundOptions {
 }
 
 const CHECKS: Checks<CopyTreeOptions> = {
+  command: 'string',
   followLinks: 'boolean',
   notFound: 'list of integers',
   overwrite: 'boolean',
@@ -188,8 +191,8 @@ async function replaceParts(parts: Parts, options: CopyTreeOptions): Promise<Cop
   if (targetOf === undefined) return replaceFile(parts, options)
   const target = targetOf({ store: to.store, path: root })
   let copied: CopiedTree | undefined
-  const { signal } = options
-  const replacing = { command: 'hyperslab cp … --overwrite', id: 'cp', sources: [source], signal }
+  const { command = 'copyTree with overwrite', signal } = options
+  const replacing = { command, id: 'cp', sources: [source], signal }
   await replace(target, replacing, async (prefix) => {
     // An earlier attempt may have copied objects that the source no longer has.
     const wanted = new Set([...names, ...last].map((name) => prefix + name))

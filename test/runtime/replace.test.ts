@@ -527,6 +527,27 @@ test.each(places)(
   300_000,
 )
 
+test.each([
+  ['copyTree with overwrite', undefined],
+  ['hyperslab cp … --overwrite', 'hyperslab cp … --overwrite'],
+])('a place that is half switched names %s, which completes it', async (shown, command) => {
+  const messages = new Set<string>()
+  for (let point = 0, isOver = false; !isOver; point++) {
+    const store = new MemoryStore()
+    await zarrOf(store, 'in.zarr', 2, 3)
+    await zarrOf(store, 'out.zarr', 1, 6)
+    const faults = new FaultStore(store, {
+      faults: ({ number }) => (number === point ? { kind: 'crash', done: true } : undefined),
+    })
+    const options = { overwrite: true, ...(command !== undefined && { command }) }
+    await copyTree({ store, path: 'in.zarr' }, { store: faults, path: 'out.zarr' }, options).then(() => {
+      isOver = true
+    }, String)
+    await openZarr({ store, path: 'out.zarr' }, { kind: 'group' }).catch(({ message }: Error) => messages.add(message))
+  }
+  expect([...messages].map((message) => message.replace(/^.*to complete it: /, ''))).toEqual([shown])
+})
+
 test('a place that is half switched is not written without overwriting, and its replacement is completed', async () => {
   const seen = new Set<unknown>()
   for (const version of [2, 3] as const)

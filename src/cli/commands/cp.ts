@@ -31,7 +31,15 @@ Examples
     .action(async (from: string, to: string, { overwrite = false, followLinks, ...options }: CpOptions) => {
       const line = progressLine('copying', 'objects')
       const { objects, bytes, kept } = await interruptible(
-        (signal) => copyTree(from, to, { ...notFoundAt(from, options), overwrite, followLinks, signal, onProgress: line.update }),
+        (signal) =>
+          copyTree(from, to, {
+            ...notFoundAt(from, options),
+            command: 'hyperslab cp … --overwrite',
+            overwrite,
+            followLinks,
+            signal,
+            onProgress: line.update,
+          }),
         RESUMABLE,
       ).finally(line.end)
       const there = kept === 0 ? '' : `, ${kept} there already`
