@@ -87,6 +87,15 @@ function readIn(arena: Arena, part: FilePart): number | undefined {
   return part.crc === undefined || part.crc === crc32c(arena, pointer, part.length) ? pointer : undefined
 }
 
+/** Returns the compressed bytes of a task; undefined if the file does not contain the expected bytes. */
+export const readInput = ({ buffer, input }: TaskRequest): Uint8Array | undefined =>
+  typeof input === 'number'
+    ? new Uint8Array(buffer, 0, input)
+    : withArena((arena) => {
+        const pointer = readIn(arena, input)
+        return pointer === undefined ? undefined : arena.bytes(pointer, input.length).slice()
+      })
+
 function copyOut(arena: Arena, { pointer, bytes }: { pointer: number; bytes: number }, into: ArrayBuffer): ArrayBuffer {
   const buffer = into.byteLength >= bytes ? into : new ArrayBuffer(bytes)
   new Uint8Array(buffer).set(arena.bytes(pointer, bytes))

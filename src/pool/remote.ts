@@ -1,6 +1,6 @@
 import type { Codec, KernelCodec } from '../codec/codec.ts'
 import { decodeWith, inKernel } from '../codec/codec.ts'
-import { perform, type Reply, type TaskRequest, toTaskFailure } from './perform.ts'
+import { perform, type Reply, readInput, type TaskRequest, toTaskFailure } from './perform.ts'
 
 /** A codec recreated from the data of another thread. */
 type MadeCodec = Codec | KernelCodec
@@ -14,11 +14,13 @@ const MOST_KNOWN = 1000
  * @param make creates the codec, and loads what it needs
  */
 export async function performWith(make: (spec: object) => Promise<MadeCodec>, request: TaskRequest): Promise<Reply> {
-  const { id, buffer, input, decodedBytes } = request
+  const { id, buffer, decodedBytes } = request
   try {
     const codec = await findRemoteCodec(make, request)
     if (inKernel(codec)) return perform(request, codec)
-    const decoded = await decodeWith(codec, new Uint8Array(buffer, 0, input as number), decodedBytes)
+    const input = readInput(request)
+    if (input === undefined) return { id, buffer, length: 0, parts: [], unread: true }
+    const decoded = await decodeWith(codec, input, decodedBytes)
     return perform(request, { name: codec.name, decodeIn: (arena) => arena.put(decoded) })
   } catch (error) {
     return { id, buffer, length: 0, parts: [], failure: toTaskFailure(error) }
