@@ -62,12 +62,10 @@ const OF_CONTAINERS: readonly string[] = CODECS.slice(0, 3)
 export function addImport(program: Command): void {
   const command = program
     .command('import')
-    .description(
-      'copy classic NetCDF files, joined where there are several, a Zarr store or a container into a container or into Zarr',
-    )
+    .description('copy NetCDF, HDF5, a Zarr store or a container into a container or into Zarr; several places are joined')
     .argument(
       '<places...>',
-      'NetCDF files (.nc), a Zarr group or array, or a container: paths, or URLs of http, https or s3; then the output',
+      'NetCDF, HDF5, a Zarr group or array, or a container: paths, or URLs of http, https or s3; then the output',
     )
     .option('-o, --output <place>', 'the output, a container (.af) or Zarr (.zarr), instead of the last argument')
     .addOption(

@@ -204,7 +204,7 @@ export interface JsonOption {
 export const jsonOption = () => new Option('--json', 'as JSON, for programs')
 
 /** Description of the argument for a place. */
-export const PLACE = 'a container (.af), classic NetCDF, or a Zarr store: its folder, URL, zip archive or kerchunk references'
+export const PLACE = 'a container (.af), NetCDF, HDF5, or a Zarr store: its folder, URL, zip archive or kerchunk references'
 
 const UNITS: Readonly<Record<string, number>> = { B: 1, KB: 1e3, MB: 1e6, GB: 1e9, KIB: 2 ** 10, MIB: 2 ** 20, GIB: 2 ** 30 }
 
