@@ -1,6 +1,7 @@
 // The first day of a new user, from the archive that would be published, in an empty folder: install, every
 // subcommand, six lines of TypeScript, a page, a Deno script, a Worker, an export opened in Python, and the
-// examples as their READMEs say. Fails if a step fails or prints a warning.
+// examples as their READMEs say. Fails if a step fails or prints a warning. Words after the command select
+// steps, such as `examples`.
 import assert from 'node:assert/strict'
 import { spawn } from 'node:child_process'
 import { once } from 'node:events'
@@ -12,6 +13,7 @@ import { JOB, RUNS } from '../test/cli/runs.mjs'
 import { provideBrowser, startBrowser } from '../test/runtimes/harness/browsers.mjs'
 import { PROCESSES } from '../test/runtimes/harness/process-runtimes.mjs'
 import { execute, within } from '../test/runtimes/harness/processes.mjs'
+import { serveRanges } from '../test/runtimes/harness/ranges.mjs'
 import { install, load, root } from '../test/runtimes/harness/tools.mjs'
 import { pythonEnvironment } from './python.mjs'
 
@@ -21,6 +23,9 @@ const MEAN = 278.723
 
 /** The same by area: each cell counts as the cosine of its latitude. */
 const MEAN_BY_AREA = 287.5554
+
+/** Means of the elements of the first and the last month, as computed by numpy. */
+const MEANS = { 0: '276.72', 11: '276.98' }
 
 /** Warning of npm about settings of the machine. */
 const OWN_SETTINGS = /^npm warn Unknown (user|project|global|env|builtin) config .*\n/gm
@@ -93,6 +98,29 @@ async function installExample(name) {
   cpSync(join(root, 'examples', name), place, { recursive: true, filter: (path) => !/node_modules|dist$/.test(path) })
   await quietly('npm', ['install', '--ignore-scripts', '--no-fund', '--no-audit', archive], { cwd: place })
   return place
+}
+
+/** Builds an example with a page, and runs `look` on the page in Chromium, which must log nothing. */
+async function look(name, search, work) {
+  const place = await installExample(name)
+  await quietly('npm', ['run', 'build', '--silent'], { cwd: place })
+  copyFileSync(DATA, join(place, 'dist/tas.nc'))
+  await install('chromium')
+  await provideBrowser('chromium', { ci: /^(1|true)$/i.test(process.env.CI ?? '') })
+  const server = await serveRanges({ [name]: join(place, 'dist'), data: folder })
+  const browser = await within(40, 'Chromium starts', startBrowser('chromium'))
+  const complaints = []
+  try {
+    const page = await browser.page()
+    page.on('console', (message) => complaints.push(message.text()))
+    page.on('pageerror', (error) => complaints.push(error.message))
+    await page.goto(`${server.origin}/${name}/index.html${search}`)
+    await work(page, server)
+  } finally {
+    browser.close()
+    server.close()
+  }
+  assert.deepEqual(complaints, [])
 }
 
 /**
@@ -270,6 +298,57 @@ export default {
       await worker.dispose()
     }
   },
+  async 'examples/react, whose slider aborts reads'() {
+    const { code } = await hyperslab(['export', 'tas.nc', 'steps.zarr', '--chunks', 'time=1'])
+    assert.equal(code, 0)
+    await look('react', '?url=/data/steps.zarr', async (page, server) => {
+      const shown = (step, mean) =>
+        page.waitForFunction((text) => document.querySelector('#mean')?.textContent === text, `step ${step}: ${mean}`, {
+          timeout: 30_000,
+        })
+      await shown(0, MEANS[0])
+      const release = server.hold(0)
+      for (let step = 1; step <= 11; step++) {
+        await page.press('input', 'ArrowRight')
+        await page.waitForFunction((value) => document.querySelector('input').value === value, String(step))
+        await new Promise((resolve) => setTimeout(resolve, 50))
+      }
+      release()
+      await shown(11, MEANS[11])
+      const ends = server.asked.filter(({ path }) => path.includes('/tas/c/')).map(({ end }) => end)
+      assert.ok(ends.includes('given up'), `no request was given up: ${ends}`)
+    })
+  },
+  async 'examples/plot, which draws a map and a series'() {
+    await look('plot', '', async (page) => {
+      const points = () =>
+        document.querySelector('#series [aria-label=line] path')?.getAttribute('d').match(/[ML]/g).length === 12
+      await page.waitForFunction(points, undefined, { timeout: 30_000 })
+      const series = () => page.evaluate(() => document.querySelector('#series').textContent)
+      assert.match(await series(), /52\.5° N, 13\.4° E/)
+      // The image has as many pixels as the grid.
+      const size = await page.evaluate(async () => {
+        const href = document.querySelector('#map g[aria-label=raster] image').getAttribute('href')
+        const image = await createImageBitmap(await (await fetch(href)).blob())
+        return [image.width, image.height]
+      })
+      assert.deepEqual(size, [192, 96])
+      await page.click('#map svg:last-of-type', { position: { x: 450, y: 240 } })
+      await page.waitForFunction(() => !document.querySelector('#series').textContent.includes('52.5'))
+    })
+  },
+  async 'examples/deno, whose cells print what the notebook has'() {
+    await install('deno')
+    const place = await installExample('deno')
+    copyFileSync(DATA, join(place, 'tas.nc'))
+    const { cells } = JSON.parse(readFileSync(join(place, 'temperatures.ipynb'), 'utf8'))
+    const programs = cells.filter(({ cell_type }) => cell_type === 'code')
+    // Cells share their names, as in one module.
+    writeFileSync(join(place, 'cells.ts'), programs.map(({ source }) => source.join('')).join('\n'))
+    const printed = programs.flatMap(({ outputs }) => outputs.flatMap(({ text }) => text)).join('')
+    const args = ['run', '--no-prompt', '--quiet', `--allow-read=${folder}`, 'cells.ts']
+    assert.equal(await quietly(PROCESSES.deno.program(), args, { cwd: place }), printed)
+  },
   async 'an export, opened in Python'() {
     const { env, failure } = pythonEnvironment(['numpy==2.4.6', 'zarr==3.1.6', 'xarray==2026.9.0'])
     if (failure !== undefined) throw new Error(failure)
@@ -278,7 +357,11 @@ export default {
   },
 }
 
-for (const [name, step] of Object.entries(STEPS)) {
+/** Words that select steps by their names. The first step always runs. */
+const words = process.argv.slice(2)
+
+for (const [i, [name, step]] of Object.entries(STEPS).entries()) {
+  if (i > 0 && words.length > 0 && !words.some((word) => name.includes(word))) continue
   const start = performance.now()
   await step()
   console.log(`${name}: ${((performance.now() - start) / 1000).toFixed(1)} s`)
