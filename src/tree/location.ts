@@ -44,7 +44,7 @@ export interface LocationOptions extends UrlOptions {
    */
   readonly allowUrl?: ((url: string) => boolean) | undefined
   /** Cache that may answer reads of the store. */
-  readonly cache?: Pick<BlockCache, 'wrap'> | undefined
+  readonly cache?: BlockCache | undefined
 }
 
 /**

@@ -1,3 +1,4 @@
+import { withoutEndings } from '../../core/text.ts'
 import { errorCode } from '../fs/errors.ts'
 import { type FileSystem, fileSystem } from '../fs/file-system.ts'
 import type { CacheBackend, StoredEntry } from './backend.ts'
@@ -21,7 +22,7 @@ export class FolderBackend implements CacheBackend {
 
   /** @throws UnsupportedError without a file system */
   constructor(folder: string, fs: Files = fileSystem()) {
-    this.#folder = folder.replace(/(?<=[^/\\])[/\\]+$/, '')
+    this.#folder = withoutEndings(folder, '/', '\\') || folder
     this.#files = fs.promises
   }
 
