@@ -20,6 +20,10 @@ export class RoundServer {
   readonly rounds: RoundRequest[][] = []
   /** Bytes of all bodies so far. */
   bytes = 0
+  /** Whether requests wait without an answer. */
+  holds = false
+  /** Number of requests that ended without an answer. */
+  ended = 0
   /** ETag of the answer to a request, by the number of the request. */
   etag: (request: number) => string = () => '"1"'
   readonly #server: Server
@@ -62,6 +66,9 @@ export class RoundServer {
     const { method = 'GET', url = '/', headers } = request
     const number = this.#requests++
     this.#current.push({ method, range: headers.range })
+    response.on('close', () => {
+      if (!response.writableFinished) this.ended++
+    })
     this.#waiting.push(async () => {
       await this.#answer(url, { method, range: headers.range, etag: this.etag(number) }, response)
     })
@@ -69,7 +76,13 @@ export class RoundServer {
     this.#timer = setTimeout(() => this.#flush(), QUIET_MS)
   }
 
+  /** Number of requests that wait for an answer. */
+  get waiting(): number {
+    return this.#waiting.length
+  }
+
   #flush(): void {
+    if (this.holds) return
     this.rounds.push(this.#current)
     const waiting = this.#waiting
     this.#current = []

@@ -95,7 +95,10 @@ export class NetcdfVariable<D extends DType = DType> extends DiskArray<D> {
   }
 }
 
-/** Bytes of a file that the caller keeps open. */
+/** Reads a range of a file. If the signal aborts, the request is cancelled. */
+export type ElementReader = (offset: number, length: number, signal: Signal | undefined) => Promise<Uint8Array>
+
+/** Bytes of an open file. Closing the NetCDF file calls `close`. */
 export type OpenBuffer = AsyncBuffer &
   Pick<BlockOrigin, 'local' | 'recycle'> &
   Pick<ChunkIndex, 'origins'> & { close?(): Promise<void> }
@@ -108,8 +111,13 @@ export type OpenBuffer = AsyncBuffer &
  * whole texts if the last dimension is the length of texts, otherwise of single characters.
  * @throws FormatError if the bytes are not NetCDF, or if the header is damaged or truncated; UnsupportedError
  *   for NetCDF-4. Reads throw FormatError for elements beyond the end of the file
+ * @param readRange reads elements. Default: slices of the buffer, which no signal cancels
  */
-export async function openBuffer(buffer: OpenBuffer, options: OpenNetcdfOptions = {}): Promise<NetcdfFile> {
+export async function openBuffer(
+  buffer: OpenBuffer,
+  options: OpenNetcdfOptions = {},
+  readRange?: ElementReader,
+): Promise<NetcdfFile> {
   const fileName = options.name ?? 'NetCDF file'
   return within({ file: fileName }, async () => {
     checkAsyncBuffer(buffer)
@@ -131,7 +139,11 @@ export async function openBuffer(buffer: OpenBuffer, options: OpenNetcdfOptions 
       version: fileName,
       local: buffer.local,
       recycle: buffer.recycle,
-      read: (offset: number, length: number) => readBytes(file, offset, offset + length),
+      read: async (offset: number, length: number, signal?: Signal) => {
+        if (readRange === undefined) return readBytes(file, offset, offset + length)
+        checkOpen()
+        return readRange(offset, length, signal)
+      },
     }
     const { pool, budget, scalar } = options
     const opened = { origin, reader: new StridedReader(pool, budget), budget, scalar, checkOpen, origins: buffer.origins }
@@ -149,7 +161,7 @@ export async function openBuffer(buffer: OpenBuffer, options: OpenNetcdfOptions 
       variables,
       byteLength: file.byteLength,
       variable: (name) => {
-        // Names of the file are in this form.
+        // The names in `variables` are in this form.
         const wanted = typeof name === 'string' ? name.normalize('NFC') : name
         return variables.find((one) => one.name === wanted) ?? unknownVariable(fileName, name, variables)
       },
@@ -185,9 +197,9 @@ function createVariable(file: OpenNetcdf, variable: ClassicVariable, layout: Var
 }
 
 /**
- * Returns the value of unwritten elements, and the missing values, by the conventions of netCDF. Without
- * `_FillValue`, both are the default of the type. For bytes there is no default, because all values are valid
- * then. `missing_value` does not change this.
+ * Returns the fill value and the missing values, by the conventions of netCDF. Without `_FillValue`, the fill
+ * value is the default of the type, and elements equal to it are missing. For types of one byte, it is not a
+ * missing value, because all values are valid then. `missing_value` only adds missing values.
  */
 function fillAndMissing<D extends ClassicDType>(
   dtype: D,
@@ -203,8 +215,8 @@ function fillAndMissing<D extends ClassicDType>(
 }
 
 /**
- * Returns the values of an attribute that elements of the type can have, because no element equals the
- * others. With `_Unsigned`, values may have either sign.
+ * Returns the values of an attribute that the type of the elements can represent. The others are omitted,
+ * because no element equals them. With `_Unsigned`, values may have either sign.
  */
 function valuesOf<D extends ClassicDType>(dtype: D, attributes: NetcdfAttributes, name: string): ScalarOf<D>[] {
   const given = attributes.get(name)
@@ -214,7 +226,7 @@ function valuesOf<D extends ClassicDType>(dtype: D, attributes: NetcdfAttributes
   return list.flatMap((value) => (elementIn(dtype, value, hasOtherSign) as ScalarOf<D> | undefined) ?? [])
 }
 
-/** Returns the fill value of text. It is one character, of which unwritten elements consist. */
+/** Returns the fill value of texts. `_FillValue` is one character, and unwritten elements repeat it. */
 function textFill({ attributes }: ClassicVariable, { elementBytes }: VariableLayout): string | undefined {
   const given = attributes.find(({ name }) => name === '_FillValue')
   if (given?.type !== 'char' || given.bytes.length > 1) return undefined

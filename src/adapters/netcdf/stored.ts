@@ -1,8 +1,8 @@
 import { joinBytes } from '../../core/bytes.ts'
 import { HyperslabError } from '../../core/errors.ts'
-import { newController } from '../../core/signal.ts'
+import { newController, onAbort, type Signal } from '../../core/signal.ts'
 import { type ObjectStart, readStart, type Store, type StoredAt, type StoreOptions } from '../../store/store.ts'
-import { type NetcdfFile, type OpenBuffer, type OpenNetcdfOptions, openBuffer } from './file.ts'
+import { type ElementReader, type NetcdfFile, type OpenBuffer, type OpenNetcdfOptions, openBuffer } from './file.ts'
 import { FIRST_PREFIX_BYTES } from './header.ts'
 
 /** Options of `openStored`. */
@@ -11,12 +11,12 @@ export interface OpenStoredOptions extends OpenNetcdfOptions {
   readonly start?: ObjectStart | undefined
 }
 
-/** Opens a file of a store, which it closes with the file. */
+/** Opens a file in a store. Closing the file closes the store. */
 export async function openStored({ store, path }: StoredAt, { start, ...options }: OpenStoredOptions): Promise<NetcdfFile> {
   let file: StoredFile | undefined
   try {
     file = await openFile(store, path, options, start)
-    const opened = await openBuffer(file, { name: store.describe(path), ...options })
+    const opened = await openBuffer(file, { name: store.describe(path), ...options }, file.readRange)
     file.forgetStart()
     return opened
   } catch (error) {
@@ -29,11 +29,24 @@ export async function openStored({ store, path }: StoredAt, { start, ...options 
 interface StoredFile extends OpenBuffer {
   /** Releases the first bytes. */
   forgetStart(): void
+  readonly readRange: ElementReader
+}
+
+/** Runs work with a signal that aborts as soon as one of the given signals does. */
+async function untilEither<T>(signals: readonly Signal[], work: (signal: Signal) => Promise<T>): Promise<T> {
+  const ended = newController()
+  for (const each of signals) each.throwIfAborted()
+  const forget = signals.map((each) => onAbort(each, () => ended.abort(each.reason)))
+  try {
+    return await work(ended.signal)
+  } finally {
+    for (const each of forget) each()
+  }
 }
 
 /**
- * One version of an object, read by range. To close it gives up what is being read: a program would else not
- * end before the server does.
+ * Opens one version of an object, which is read by range. Closing it aborts all running requests. Otherwise,
+ * a program could not end before the server has answered.
  */
 async function openFile(
   store: Store,
@@ -48,7 +61,10 @@ async function openFile(
   const { size, etag } = start
   let head = start.bytes
   const open = newController()
-  const options = { ifMatch: etag, signal: open.signal }
+  const readRange: ElementReader = async (offset, length, signal) => {
+    const request = (either: Signal) => store.getRange(path, offset, length, { ifMatch: etag, signal: either })
+    return (await untilEither([open.signal, ...(signal ? [signal] : [])], request)) ?? missing()
+  }
   return {
     byteLength: size,
     origins: { place: { store, path } },
@@ -57,9 +73,10 @@ async function openFile(
     slice: async (from, to) => {
       const inHead = head.subarray(from, to)
       if (inHead.length === to - from) return inHead
-      const rest = (await store.getRange(path, from + inHead.length, to - from - inHead.length, options)) ?? missing()
+      const rest = await readRange(from + inHead.length, to - from - inHead.length, signal)
       return inHead.length === 0 ? rest : joinBytes([inHead, rest])
     },
+    readRange,
     forgetStart: () => {
       head = new Uint8Array()
     },

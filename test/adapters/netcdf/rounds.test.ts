@@ -1,7 +1,7 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, beforeAll, expect, onTestFinished, test } from 'vitest'
 import { openTree } from '../../../src/runtime/index.ts'
 import { openNetcdf } from '../../../src/runtime/netcdf.ts'
 import { type WriterAttribute, writeNetcdf } from '../../support/netcdf-writer.ts'
@@ -60,4 +60,24 @@ test('a name of NetCDF requests 128 KiB, which a header of 100 kB needs no furth
   await using tree = await openTree(server.serve('a.nc', path))
   expect(await (tree.root as { arrays(): Promise<string[]> }).arrays()).toEqual(['v'])
   expect(server.take().log).toEqual([whole('GET', 0, 128 * K)])
+})
+
+test.each(['signal', 'close'] as const)('a request that was sent ends with the %s', async (end) => {
+  const path = join(folder, 'b.nc')
+  await writeFile(path, longHeader(100, 'before'))
+  const file = await openNetcdf(server.serve('b.nc', path))
+  const before = server.ended
+  server.holds = true
+  onTestFinished(() => {
+    server.holds = false
+  })
+  const controller = new AbortController()
+  const reading = file.variable('v').get([[X - 1]], { signal: controller.signal })
+  const reason = expect(reading).rejects.toThrow(end === 'signal' ? 'enough' : /was closed/)
+  await expect.poll(() => server.waiting).toBeGreaterThan(0)
+  if (end === 'signal') controller.abort(new Error('enough'))
+  else await file.close()
+  await reason
+  await expect.poll(() => server.ended).toBe(before + 1)
+  await file.close()
 })
