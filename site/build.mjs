@@ -57,11 +57,23 @@ function writePage(file, slug, linked) {
   writeFileSync(target, `---\ntitle: ${JSON.stringify(title.replaceAll('`', ''))}\n---\n${linked(body)}`)
 }
 
-/** Corrects anchors: the plugin numbers some headings as repeated although their name is unique. */
-function withOwnAnchors(body) {
+/** Returns how often each heading occurs in the text of a page. */
+function countHeadings(body) {
   const times = new Map()
-  for (const [, name] of body.toLowerCase().matchAll(/^#+ (\w+)$/gm)) times.set(name, (times.get(name) ?? 0) + 1)
-  return body.replace(/\]\(#(\w+)-(\d+)\)/g, (whole, name, number) => (times.get(name) > number ? whole : `](#${name})`))
+  for (const line of body.toLowerCase().match(/^#+ .*$/gm) ?? []) {
+    const name = line.replace(/[^\w-]/g, '')
+    times.set(name, (times.get(name) ?? 0) + 1)
+  }
+  return times
+}
+
+/**
+ * Corrects an anchor of a page: the plugin numbers some headings as repeated although their name is unique.
+ * @param times how often each heading of the page occurs
+ */
+function ownAnchor(anchor, times) {
+  const [, name, number] = /^#(\w+)-(\d+)$/.exec(anchor) ?? []
+  return name === undefined || times?.get(name) > number ? anchor : `#${name}`
 }
 
 /** Returns the path of a page. The plugin numbers `hyperslab/tree`, because there is a type `Tree`. */
@@ -74,12 +86,17 @@ function writeReference() {
   const options = ['--options', '../typedoc.json', '--plugin', 'typedoc-plugin-markdown', '--out', made, '--router', 'module']
   const looks = ['--hidePageHeader', '--hideBreadcrumbs', '--disableSources']
   run(process.execPath, ['node_modules/typedoc/bin/typedoc', ...options, ...looks, '--logLevel', 'Warn'])
-  for (const name of readdirSync(made, { recursive: true }).filter((name) => name.endsWith('.md') && name !== 'README.md')) {
+  const names = readdirSync(made, { recursive: true }).filter((name) => name.endsWith('.md'))
+  const headings = new Map(names.map((name) => [`/${name}`, countHeadings(readFileSync(join(made, name), 'utf8'))]))
+  for (const name of names.filter((each) => each !== 'README.md')) {
     const url = new URL(name, 'file:///')
     const linked = (body) =>
-      withOwnAnchors(body).replace(/\]\(([^)#:\s]+)\.md(#[^)]*)?\)/g, (_, path, hash = '') => {
-        return `](/${REFERENCE}${withoutNumber(new URL(path, url).pathname)}/${hash})`
-      })
+      body
+        .replace(/\]\((#[^)]*)\)/g, (_, anchor) => `](${ownAnchor(anchor, headings.get(url.pathname))})`)
+        .replace(/\]\(([^)#:\s]+)\.md(#[^)]*)?\)/g, (_, path, anchor = '') => {
+          const { pathname } = new URL(path, url)
+          return `](/${REFERENCE}${withoutNumber(pathname)}/${ownAnchor(anchor, headings.get(`${pathname}.md`))})`
+        })
     writePage(join(made, name), `${REFERENCE}/${withoutNumber(name.slice(0, -3))}`, linked)
   }
 }
