@@ -3,20 +3,21 @@ import { checkedName } from '../adapters/netcdf/write/names.ts'
 import { HyperslabError, invalidArgument } from '../core/errors.ts'
 import type { StoredVariable } from './netcdf-variables.ts'
 
-/** Dimensions of a file, and those of each of its variables. */
+/** Dimensions of a file, and the dimensions of each of its variables. */
 export interface NewDimensions {
   readonly dimensions: readonly ClassicDimension[]
   readonly recordId: number | undefined
-  /** Ids of the dimensions of each variable, with that of the length of texts. */
+  /** Ids of the dimensions of each variable, including the dimension of text lengths. */
   readonly ids: readonly (readonly number[])[]
 }
 
 /**
- * Collects the dimensions of some variables. One of the unlimited dimensions becomes that of records: the
- * first one that is no other than the first dimension of any variable. The others become fixed.
+ * Collects the dimensions of some variables, and chooses the record dimension: the dimension of length 0 or,
+ * if there is none, the first unlimited dimension that variables have only as their first. The other
+ * unlimited dimensions become fixed.
  * @param unlimited names of unlimited dimensions
- * @throws InvalidArgumentError for unknown names and two lengths of one dimension; UnsupportedError for
- *   lengths of 0 that the format cannot hold
+ * @throws InvalidArgumentError for unknown names, and if a dimension has two lengths; UnsupportedError for
+ *   dimensions of length 0 that the format cannot hold
  */
 export function collectDimensions(
   variables: readonly StoredVariable[],

@@ -22,17 +22,17 @@ import { heldBytes } from './tasks.ts'
 
 /** Options of writing NetCDF. */
 export interface NetcdfOptions extends HereOptions {
-  /** Version of the format. Default: the first one that holds the content. */
+  /** Version of the format. Default: the lowest one that can hold the content. */
   readonly kind?: NetcdfKind | undefined
-  /** Names of unlimited dimensions, one of which becomes that of records. Default: those of the source. */
+  /** Names of unlimited dimensions. One becomes the record dimension. Default: those of the source. */
   readonly unlimited?: readonly string[] | undefined
   /** Whether to replace an existing NetCDF file. */
   readonly overwrite?: boolean | undefined
-  /** Locations that are read meanwhile. */
+  /** Locations that are read while the file is written. The target must not be among them. */
   readonly sources?: readonly Location[] | undefined
 }
 
-/** Arrays and attributes, with warnings about reading them. */
+/** Arrays and attributes, with the warnings of reading them. */
 interface NetcdfContent extends ZarrExport {
   readonly warnings?: readonly string[]
 }
@@ -44,10 +44,10 @@ interface NetcdfResult {
 }
 
 /**
- * Writes arrays into a classic NetCDF file, front to back. The file appears when it is complete.
- * @throws AlreadyExistsError unless `overwrite` is set; InvalidArgumentError for names that NetCDF does not
- *   allow, and for a source that is the target; UnsupportedError for groups, and for values that the
- *   requested kind cannot hold; ReadOnlyError; errors of reading the arrays
+ * Writes arrays sequentially into a classic NetCDF file. The file appears when it is complete.
+ * @throws AlreadyExistsError if the file exists and `overwrite` is not set; InvalidArgumentError for names
+ *   that NetCDF does not allow, and if a source is the target; UnsupportedError for groups, and for values
+ *   that the requested kind cannot hold; ReadOnlyError; errors of reading the arrays
  */
 export async function writeNetcdf(given: NetcdfContent, location: Location, options: NetcdfOptions): Promise<NetcdfResult> {
   const place = await resolveLocation(location)
@@ -86,7 +86,7 @@ function checkContent({ arrays, groups = new Map() }: ZarrExport): void {
   }
 }
 
-/** A file to be written: its parts in the order of their bytes. */
+/** A file to be written: the positions of its parts, and its variables. */
 interface NewFile {
   readonly layout: NewLayout
   readonly variables: readonly StoredVariable[]
@@ -94,7 +94,7 @@ interface NewFile {
 
 const KINDS = [1, 2, 5] as const
 
-/** Finds how all variables are stored, and where. */
+/** Finds the type and the position of each variable in the file. */
 async function prepare(given: ZarrExport, options: NetcdfOptions, warnings: string[]): Promise<NewFile> {
   const { kind, unlimited = given.unlimited ?? [], maxBytes, signal } = options
   const variables: StoredVariable[] = []
@@ -129,15 +129,15 @@ async function prepare(given: ZarrExport, options: NetcdfOptions, warnings: stri
   throw new HyperslabError('UnsupportedError', text, { actual: reason })
 }
 
-/** Size of a part, unless a row of chunks is larger: larger parts take memory and save no read. */
+/** Size of a part in bytes, unless a row of chunks is larger. Larger parts need memory and save no read. */
 const ENOUGH_BYTES = 16 * 1024 * 1024
 
-/** Elements that follow each other in the file: of one variable, or whole records of all. */
+/** Contiguous elements of the file: of one variable, or whole records of all record variables. */
 interface Piece {
   readonly variables: readonly { readonly variable: StoredVariable; readonly regions: ChunkGrid; readonly number: number }[]
-  /** Number of records; 0 for elements of one variable. */
+  /** Number of whole records; 0 for elements of one variable. */
   readonly records: number
-  /** Number of bytes behind the elements. */
+  /** Number of padding bytes after the elements. */
   readonly padding: number
 }
 
@@ -147,7 +147,7 @@ class NetcdfWriter {
   readonly #stage: Stage
   readonly #warnings: string[]
   readonly #options: NetcdfOptions
-  /** Variables with a warning about values that read as missing. */
+  /** Variables that have caused a warning about values that read as missing. */
   readonly #warned = new Set<StoredVariable>()
 
   constructor(file: NewFile, stage: Stage, warnings: string[], options: NetcdfOptions) {
@@ -236,7 +236,7 @@ class NetcdfWriter {
     })
   }
 
-  /** Writes whole records of all variables. */
+  /** Writes whole records of all record variables. */
   async #writeRecords({ variables, records }: Piece, memory: RegionMemory, turn: () => Promise<void>): Promise<void> {
     const rooms = this.#file.layout.slabs.filter(({ isRecord }) => isRecord)
     const recordBytes = rooms.reduce((sum, { room }) => sum + room, 0)
@@ -255,7 +255,7 @@ class NetcdfWriter {
     await this.#stage.append(out)
   }
 
-  /** Reads a region of a variable, and passes it on in stored form. */
+  /** Reads a region of a variable, and passes its stored form to `use`. */
   async #read(
     variable: StoredVariable,
     regions: ChunkGrid,

@@ -9,12 +9,12 @@ import { denseData } from '../core/tensor.ts'
 
 /** Options of reading all values of an array. */
 export interface ScanOptions {
-  /** Bytes of elements that are held at a time. */
+  /** Limit of the bytes of elements in memory. */
   readonly maxBytes: number
   readonly signal?: Signal | undefined
 }
 
-/** Returns a target that passes elements on, in the order in which they are written. */
+/** Returns a target that passes all written elements to `use`, in the order of the writes. */
 export const sinkFor = (source: BlockSource, use: (data: DataOf<DType>) => Promise<void> | void): BlockSource => ({
   dtype: source.dtype,
   shape: source.shape,
@@ -26,7 +26,7 @@ export const sinkFor = (source: BlockSource, use: (data: DataOf<DType>) => Promi
 })
 
 /**
- * Reads all values of an array, in their order.
+ * Reads all values of an array in C order.
  * @param visit returns false if it needs no more values
  */
 async function scanValues(
@@ -46,18 +46,18 @@ async function scanValues(
   await within(source.label ?? {}, copy)
 }
 
-/** Range of integers of 64 bits, as far as 32 bits hold them. */
+/** Result of `scanIntegers`. */
 export interface IntegerScan {
-  /** Whether 32 bits hold all values that are not the missing one. */
+  /** Whether 32 bits hold all values except the missing one. */
   readonly fits: boolean
-  /** Least and largest of these values. */
+  /** Smallest and largest of these values and 0. Incomplete if `fits` is false. */
   readonly low: number
   readonly high: number
 }
 
 /**
- * Finds whether 32 bits hold integers of 64 bits.
- * @param missing element that does not count
+ * Checks whether 32 bits hold all 64-bit integers of an array.
+ * @param missing element that is ignored
  */
 export async function scanIntegers(
   source: BlockSource,
@@ -84,7 +84,7 @@ export async function scanIntegers(
   return { fits, low, high }
 }
 
-/** Units of times, the longest first, with their length in nanoseconds. */
+/** Units of time, the longest first, with their lengths in nanoseconds. */
 const UNITS = [
   ['days', 86_400_000_000_000n],
   ['hours', 3_600_000_000_000n],
@@ -95,21 +95,21 @@ const UNITS = [
   ['nanoseconds', 1n],
 ] as const
 
-/** Nanoseconds of a time that is not a time. */
+/** Element that stands for a missing time (`NaT` in numpy). */
 export const MISSING_TIME = -(2n ** 63n)
 
-/** Units that times are whole numbers of. */
+/** Result of `scanTimes`: the longest unit of which all times are whole multiples. */
 export interface TimeScan {
   readonly name: string
   readonly nanoseconds: bigint
-  /** Least and largest number of these units. */
+  /** Smallest and largest of all times and 0, in this unit. */
   readonly low: bigint
   readonly high: bigint
   /** Whether a time is missing. */
   readonly isAnyMissing: boolean
 }
 
-/** Finds the longest units that all times are whole numbers of. */
+/** Finds the longest unit of which all times are whole multiples. */
 export async function scanTimes(source: BlockSource, options: ScanOptions): Promise<TimeScan> {
   let [unit, low, high, isAnyMissing] = [0, 0n, 0n, false]
   await scanValues(source, options, (data) => {
@@ -130,7 +130,7 @@ export async function scanTimes(source: BlockSource, options: ScanOptions): Prom
 
 /**
  * Returns the length of the longest text in UTF-8 bytes.
- * @throws UnsupportedError for texts that would be read as others
+ * @throws UnsupportedError for texts that a reader of NetCDF would not read unchanged
  */
 export async function scanTexts(source: BlockSource, options: ScanOptions): Promise<number> {
   let longest = 0

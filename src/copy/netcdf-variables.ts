@@ -25,32 +25,32 @@ export interface StoredVariable {
   readonly type: ClassicType
   /** Bytes of one element. */
   readonly elementBytes: number
-  /** Length of texts in bytes; undefined for numbers. */
+  /** Length of each text in bytes, with padding; undefined for numbers. */
   readonly textBytes?: number
   readonly attributes: readonly HeaderAttribute[]
-  /** Value that readers of NetCDF take as missing, although the array has no missing elements. */
+  /** Default fill value of the type, if readers treat it as missing although the array does not. */
   readonly defaultFill?: number | bigint | undefined
-  /** Returns the stored form of elements, as little-endian numbers or as text. May share their memory. */
+  /** Returns elements as little-endian numbers or as text. The result may share their memory. */
   encode(data: DataOf<DType>): Uint8Array
 }
 
-/** Stored form of elements, and the changes of attributes that go with it. */
+/** Stored form of elements, and the changes of attributes that it requires. */
 interface Storage extends Pick<StoredVariable, 'type' | 'textBytes'> {
   encode(data: DataOf<DType>): Uint8Array
-  /** Converts an element that an attribute names; undefined if the stored type has no such value. */
+  /** Converts an element in an attribute. Returns undefined if the stored type has no such value. */
   element?(value: number | bigint): number | bigint | undefined
-  /** Attributes that are added; those of undefined values are removed. */
+  /** Attributes to set. An undefined value removes the attribute. */
   readonly attributes?: Readonly<Record<string, unknown>>
 }
 
-/** Attributes whose values are elements. */
+/** Names of the attributes whose values are elements. */
 const OF_ELEMENTS = ['_FillValue', 'missing_value', 'valid_min', 'valid_max', 'valid_range', 'flag_values', 'flag_masks']
 
 const asBytes = (data: DataOf<DType>): Uint8Array => toBytes(data as Uint8Array)
 
 /**
- * Finds how a variable is stored: values that CDF-1 has no type for are read whole, to find one that holds
- * them.
+ * Chooses the stored form of a variable. If CDF-1 has no type for its values, all of them are read, to find a
+ * type that can hold them.
  * @param kind requested kind of the file
  */
 export function storeVariable(
@@ -87,7 +87,7 @@ export function storeVariable(
 
 const BYTES: Readonly<Record<string, number>> = { int8: 1, uint8: 1, int16: 2, uint16: 2, int32: 4, uint32: 4, float32: 4, float64: 8, int64: 8, uint64: 8 } // biome-ignore format: one line
 
-/** Returns attributes that name the missing value. */
+/** Returns the attributes, with one for the missing value if they do not name it. */
 function withMissing({ array: { dtype }, attributes, fill, implied }: ExportedArray): Map<string, unknown> {
   const all = new Map(attributes)
   const key = dtype === 'string' ? 'missing_value' : '_FillValue'
@@ -96,7 +96,7 @@ function withMissing({ array: { dtype }, attributes, fill, implied }: ExportedAr
   return isTold ? all : all.set(key, new TypedValue({ type: dtype, value: fill }))
 }
 
-/** Returns the stored form of a missing value that no attribute names. */
+/** Returns the stored form of a missing value that no attribute of the source names. */
 const impliedFill = ({ implied }: ExportedArray, { element = (value) => value }: Storage): number | bigint | undefined =>
   typeof implied === 'number' || typeof implied === 'bigint' ? element(implied) : undefined
 
@@ -147,7 +147,7 @@ const holds = (value: bigint, isUnsigned: boolean): boolean => value >= (isUnsig
 const changedFill = (missing: bigint | undefined, stored: bigint | undefined): string =>
   missing === stored ? '' : `; the missing value ${missing} becomes ${stored}`
 
-/** Stores the low halves of integers. The missing value may become another one. */
+/** Stores the low halves of 64-bit integers. The missing value may be replaced by another one. */
 function storeHalves(missing: bigint | undefined, stored: bigint | undefined): Storage {
   const isSame = missing === stored
   return {
@@ -166,7 +166,7 @@ function storeHalves(missing: bigint | undefined, stored: bigint | undefined): S
 
 /** @param longest length of the longest text in bytes */
 function storeTexts(longest: number, given: ReadonlyMap<string, unknown>, name: string, warnings: string[]): Storage {
-  // A dimension of length 0 would be that of records.
+  // A dimension of length 0 would become the record dimension.
   const textBytes = Math.max(1, longest)
   const fill = given.get('_FillValue')
   const text = fill instanceof TypedValue ? fill.value : fill
@@ -176,7 +176,7 @@ function storeTexts(longest: number, given: ReadonlyMap<string, unknown>, name: 
   return { type: 'char', textBytes, encode: (data) => encodeTexts(data as string[], textBytes), attributes }
 }
 
-/** Stores times as whole numbers of the longest units that allow it. */
+/** Stores times as whole numbers of the unit that `scanTimes` found. */
 function storeTimes(
   { name, nanoseconds, low, high, isAnyMissing }: Awaited<ReturnType<typeof scanTimes>>,
   kind: NetcdfKind | undefined,
@@ -199,7 +199,7 @@ function storeTimes(
   return { type, encode, attributes }
 }
 
-/** Returns elements that an attribute names, if all are of the type. */
+/** Returns the values of an attribute as elements; undefined if the type cannot represent all of them. */
 function toElements(given: unknown, dtype: NumericDType): (number | bigint)[] | undefined {
   const numbers = attributeValue(given)
   if (numbers === undefined || typeof numbers === 'string') return undefined
@@ -234,8 +234,8 @@ function encodeAttributes(
 }
 
 /**
- * Encodes attributes. Values without a type in NetCDF become text of JSON, with a warning.
- * @param own converts values that are elements of the variable
+ * Encodes attributes. Values that have no type in NetCDF are written as JSON text, with a warning.
+ * @param own converts the values of attributes that are elements of the variable; undefined for others
  */
 export function headerAttributes(
   given: ReadonlyMap<string, unknown>,

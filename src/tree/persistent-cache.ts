@@ -11,15 +11,15 @@ import type { StoredAt } from '../store/store.ts'
 
 /** Options of `PersistentCache`. */
 export interface PersistentCacheOptions extends BlockCacheOptions {
-  /** Most bytes that are stored; default 256 MiB. The least recently used entries are evicted. */
+  /** Limit of the stored bytes. Default: 256 MiB. Beyond it, the least recently used entries are evicted. */
   readonly maxBytes?: number
-  /** Name of the cache in a browser. All tabs of an origin share a cache of one name. Default: `default`. */
+  /** Name of the cache in a browser. All tabs of an origin share the cache of a name. Default: `default`. */
   readonly name?: string
-  /** Folder of the cache in Node, Deno and Bun, where it is required. Several processes may share it. */
+  /** Folder of the cache. Required in Node, Deno and Bun. Several processes may share it. */
   readonly folder?: string
 }
 
-/** Statistics of a persistent cache: of its memory, and of what is stored. */
+/** Statistics of a persistent cache: of its memory, and of its stored entries. */
 export interface PersistentCacheStats extends BlockCacheStats {
   /** Statistics of the entries in the browser or the folder. */
   readonly stored: PersistentStats
@@ -39,12 +39,12 @@ const MAX_BYTES = 256 * 2 ** 20
  * Cache that outlives the page or the process: a {@link BlockCache} that also stores fetched bytes, in the
  * Cache API of a browser or in a folder. Pass it as `cache` wherever a `BlockCache` is accepted.
  *
- * - Entries belong to a URL and a strong `ETag`. Opening asks the server for the current version, and a Zarr
- *   store asks for each object, by requests without a body. An object that was replaced is fetched again.
- *   Servers without strong ETags are read as without this cache.
- * - Several tabs or processes may use one cache. Damaged and foreign entries are not read.
- * - Reads do not fail by the cache. Without storage, with a full disk or a refused quota, it keeps what fits,
- *   and `stats().stored.failure` says why.
+ * - Each entry belongs to a URL and a strong `ETag`. Opening a file asks the server for the current version.
+ *   In a Zarr store, a HEAD request checks each cached chunk before it is used. A replaced object is fetched
+ *   again. Servers without strong ETags are read as if there were no such cache.
+ * - Several tabs or processes may use one cache. Damaged entries and other files are ignored.
+ * - Reads do not fail because of the cache. If there is no storage, or the storage is full, the cache keeps
+ *   as many entries as fit, and `stats().stored.failure` says why.
  * @example
  * const cache = new PersistentCache({ folder: '.cache/hyperslab', maxBytes: 2 ** 30 })
  * await using file = await open('https://data.example.org/climate.af', { cache })
@@ -56,8 +56,8 @@ export class PersistentCache extends BlockCache {
   readonly #entries: PersistentEntries
 
   /**
-   * @throws InvalidArgumentError for invalid sizes, for an empty `folder` or `name`, for both, and without
-   *   `folder` outside of browsers
+   * @throws InvalidArgumentError for invalid sizes, if `folder` or `name` is empty, if both are passed, and
+   *   if `folder` is missing outside of browsers
    */
   constructor(options: PersistentCacheOptions = {}) {
     checkOptions('PersistentCache', options, CHECKS)
@@ -73,7 +73,7 @@ export class PersistentCache extends BlockCache {
     return { ...super.stats(), stored: this.#entries.figures }
   }
 
-  /** Waits until the fetched bytes are stored. A page or process that ends before loses some of them. */
+  /** Waits until the fetched bytes are stored. If the page or process ends earlier, some of them are lost. */
   flush(): Promise<void> {
     return this.#entries.flush()
   }
@@ -90,11 +90,14 @@ export class PersistentCache extends BlockCache {
   }
 }
 
-/** @throws InvalidArgumentError outside of browsers, if no folder is given */
+/** @throws InvalidArgumentError outside of browsers without a folder, and in browsers with one */
 function openBackend(name: string | undefined, folder: string | undefined): () => Promise<CacheBackend> {
-  if (folder !== undefined) return async () => new FolderBackend(folder)
-  if (!isBrowser()) throw wrong('outside of browsers it stores files: pass `folder`, the path of a folder', folder)
-  return () => BrowserBackend.open(name ?? 'default')
+  if (isBrowser()) {
+    if (folder !== undefined) throw wrong('a browser has no folders: pass `name`, or nothing', folder)
+    return () => BrowserBackend.open(name ?? 'default')
+  }
+  if (folder === undefined) throw wrong('outside of browsers it stores files: pass `folder`, the path of a folder', folder)
+  return async () => new FolderBackend(folder)
 }
 
 const wrong = (text: string, actual: unknown): HyperslabError =>

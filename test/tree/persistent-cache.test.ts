@@ -1,7 +1,7 @@
 import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openDataset } from '../../src/runtime/dataset.ts'
 import { create, MemoryStore, open, openTree } from '../../src/runtime/index.ts'
 import { PersistentCache } from '../../src/runtime/store.ts'
@@ -163,4 +163,11 @@ test.each([
   expect(() => new PersistentCache(options as object)).toThrow(
     expect.objectContaining({ tag: 'InvalidArgumentError', message: expect.stringContaining(text) }),
   )
+})
+
+test('a folder is refused in a browser, which has none', () => {
+  vi.stubGlobal('document', {})
+  vi.stubGlobal('navigator', { userAgent: 'Mozilla/5.0' })
+  onTestFinished(() => void vi.unstubAllGlobals())
+  expect(() => new PersistentCache({ folder: 'x' })).toThrow(/a browser has no folders: pass `name`/)
 })

@@ -8,13 +8,13 @@ import { type ClassicDType, TYPE_BYTES } from './types.ts'
 type NumericList = { [D in ClassicDType]: { type: `${D}[]`; value: DataOf<D> } }[ClassicDType]
 type NumericScalar = { [D in ClassicDType]: { type: D; value: ScalarOf<D> } }[ClassicDType]
 
-/** Value of an attribute: one number is a scalar, several numbers (or none) are a list, text is a string. */
+/** Value of an attribute: a scalar for one number, a list for several or no numbers, a string for text. */
 export type NetcdfAttribute = NumericScalar | NumericList | { type: 'string'; value: string }
 
 /** Attributes of a NetCDF file or variable, by name. */
 export type NetcdfAttributes = ReadonlyAttributes<NetcdfAttribute>
 
-/** Returns the attributes by name. Names are unique in a valid file; otherwise the first one counts. */
+/** Returns the attributes by name. If a damaged file repeats a name, its first attribute counts. */
 export function toAttributes(stored: readonly HeaderAttribute[]): NetcdfAttributes {
   const attributes = new Map<string, NetcdfAttribute>()
   for (const attribute of stored) {
@@ -29,7 +29,7 @@ function toAttribute({ type, bytes }: HeaderAttribute): NetcdfAttribute {
   return (list.length === 1 ? { type, value: list[0]! } : { type: `${type}[]`, value: list }) as NetcdfAttribute
 }
 
-/** Returns numbers that are stored as big-endian ones. */
+/** Reads numbers that are stored in big-endian order. */
 function readNumbers(type: ClassicDType, stored: Uint8Array): DataOf<ClassicDType> {
   const size = TYPE_BYTES[type]
   // Reversed as a whole, each number is little-endian, and the last one comes first.
@@ -39,7 +39,7 @@ function readNumbers(type: ClassicDType, stored: Uint8Array): DataOf<ClassicDTyp
   return list.reverse() as DataOf<ClassicDType>
 }
 
-/** Encodes texts of equal byte lengths, as a chunk of strings is stored. */
+/** Converts stored texts, all of the same length in bytes, to the payload of a chunk of strings. */
 export const payloadOfText = (stored: Uint8Array, count: number, encoding?: unknown): Uint8Array => {
   const width = stored.length / count
   return encodeChunk(

@@ -4,15 +4,15 @@ import { HyperslabError } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
 import { type ClassicType, TYPE_BYTES, typeOfCode } from './types.ts'
 
-/** Bytes of the first request: enough for most headers. */
+/** Size of the first request in bytes, which is enough for most headers. */
 export const FIRST_PREFIX_BYTES = 64 * 1024
-/** Largest header. Larger ones count as damaged, before they fill the memory. */
+/** Maximum size of a header in bytes. A larger one is refused before it fills the memory. */
 const MAX_HEADER_BYTES = 64 * 1024 * 1024
-/** Farthest offset of data up to which the header is read at once. Before farther ones, much may be free. */
+/** If data begin at or before this offset, the header is read up to them. Farther data may follow a gap. */
 const MAX_LEAP_BYTES = 8 * 1024 * 1024
-/** Most items of a list. More count as damaged. */
+/** Maximum number of items in a list. A list with more counts as damaged. */
 const MAX_ITEMS = 1024 * 1024
-/** Most axes of a variable, as in the netCDF library. */
+/** Maximum number of axes of a variable, as in the netCDF library. */
 const MAX_AXES = 1024
 
 /**
@@ -27,11 +27,11 @@ export interface ClassicHeader {
   /** Size of the header in bytes, including the magic. */
   readonly byteLength: number
   /**
-   * Number of records; undefined if the writer left it open, so that it follows from the size of the file.
+   * Number of records; undefined if the file does not state it. It then follows from the size of the file.
    */
   readonly records: number | undefined
   readonly dimensions: readonly ClassicDimension[]
-  /** Index of the record dimension, which has length 0 in the file. */
+  /** Index of the record dimension, whose stored length is 0. */
   readonly recordId: number | undefined
   readonly attributes: readonly HeaderAttribute[]
   readonly variables: readonly ClassicVariable[]
@@ -54,16 +54,16 @@ export interface ClassicVariable {
   readonly type: ClassicType
   readonly dimensionIds: readonly number[]
   readonly attributes: readonly HeaderAttribute[]
-  /** Offset of its first value in the file. It may be no valid offset if the variable has no elements. */
+  /** Offset of its first value in the file. If the variable has no elements, it may be invalid. */
   readonly begin: number
 }
 
-/** Thrown where a prefix of the file ends before the header does. */
+/** Thrown if the prefix of the file ends before the header does. */
 const SHORT = Symbol('short')
 
 /**
- * Reads and parses the header from a prefix of the file. If the header is longer, the prefix grows to where
- * the data of a variable begin, as far as that is known, or doubles.
+ * Reads and parses the header from a prefix of the file. If the header is longer, the prefix is extended to
+ * the first known data of a variable. If none are known, or if they are far away, it is doubled.
  * @throws FormatError if this is not a classic file, or its header is damaged; UnsupportedError for other
  *   kinds of NetCDF
  */
@@ -80,8 +80,8 @@ export async function readHeader(file: AsyncBuffer, signal: Signal | undefined):
 }
 
 /**
- * Reads more of the file behind the prefix.
- * @param begin offset of data that cannot belong to the header; Infinity if none is known
+ * Reads more of the file after the prefix.
+ * @param begin offset of data, where the header must have ended; Infinity if it is unknown
  */
 async function extend(file: AsyncBuffer, prefix: Uint8Array, begin: number, signal: Signal | undefined): Promise<Uint8Array> {
   const have = prefix.length
@@ -117,7 +117,7 @@ function checkMagic(prefix: Uint8Array): void {
     const text = prefix.length === 0 ? 'it is empty' : `it starts with ${show(prefix.subarray(0, 8))}`
     throw new HyperslabError('FormatError', `not a NetCDF file: ${text}`, { actual: [...prefix.subarray(0, 8)], expected: 'CDF' })
   }
-  // A file of three bytes has a truncated header.
+  // Without a version byte, the header is truncated, which the parser reports.
   if (version !== undefined && version !== 1 && version !== 2 && version !== 5) {
     throw new HyperslabError('FormatError', `not a NetCDF file: CDF is followed by ${version}, not by the version 1, 2 or 5`, {
       actual: version,
@@ -132,12 +132,12 @@ function show(bytes: Uint8Array): string {
   return `${hex} ("${text}")`
 }
 
-/** Tags of lists. */
+/** Tags of lists in the header. */
 export const [DIMENSIONS, VARIABLES, ATTRIBUTES] = [10, 11, 12]
 
-/** Parses a header from a prefix of a file. Private methods throw `SHORT` where it ends. */
+/** Parses a header from a prefix of a file. Private methods throw `SHORT` if the prefix is too short. */
 class HeaderParser {
-  /** Least offset of data behind the prefix, among the variables that were parsed. */
+  /** Smallest offset of data after the prefix, among the variables parsed so far. */
   leastBegin = Number.POSITIVE_INFINITY
   readonly #prefix: Uint8Array
   readonly #view: DataView
@@ -152,7 +152,7 @@ class HeaderParser {
     this.#version = prefix[3]!
   }
 
-  /** Returns the header; undefined if the prefix ends before it does. */
+  /** Returns the header; undefined if the prefix is too short. */
   tryHeader(): ClassicHeader | undefined {
     let header: ClassicHeader | undefined
     try {
@@ -187,18 +187,18 @@ class HeaderParser {
     return this.#version === 5 ? this.#long() : this.#word()
   }
 
-  /** All bits of the number are set in a file that was written as a stream. */
+  /** Reads the number of records. A file that was written as a stream has all bits of it set. */
   #records(): number | undefined {
     const open = this.#version === 5 ? 2 ** 64 : 2 ** 32 - 1
     const records = this.#size()
-    // As a number, 2^64 - 1 is 2^64. Numbers near it are no numbers of records either.
+    // As a double, 2^64 - 1 is 2^64, as are the integers near it, which are not valid counts either.
     if (records === open) return undefined
     return Number.isSafeInteger(records) ? records : broken(`it has ${records} records`, records)
   }
 
   /**
    * Reads the number of items that follow.
-   * @throws FormatError if the file has not so many bytes
+   * @throws FormatError if the file is too short for so many items
    */
   #count(leastBytes: number): number {
     const items = this.#size()
@@ -211,7 +211,7 @@ class HeaderParser {
     return this.#prefix.subarray(at, at + bytes)
   }
 
-  /** An absent list has the tag 0 and the count 0. */
+  /** Reads a list. An absent list has the tag 0 and the count 0. */
   #list<T>(what: string, tag: number, leastBytes: number, item: () => T): T[] {
     const found = this.#word()
     const count = this.#count(leastBytes)
@@ -222,7 +222,7 @@ class HeaderParser {
     return items
   }
 
-  /** Names end at a NUL, as in the netCDF library, and are in the normal form that the format demands. */
+  /** Reads a name in the normal form NFC. It ends at the first NUL, as in the netCDF library. */
   #name(): string {
     const bytes = this.#padded(this.#count(1))
     const end = bytes.indexOf(0)
@@ -285,7 +285,7 @@ function findRecordId(dimensions: readonly ClassicDimension[]): number | undefin
   return growing[0]
 }
 
-/** @throws InvalidArgumentError unless `file` has a size and a `slice` */
+/** @throws InvalidArgumentError if `file` has no `byteLength` or no `slice` */
 export function checkAsyncBuffer(file: AsyncBuffer): void {
   const size: unknown = file?.byteLength
   if (Number.isSafeInteger(size) && (size as number) >= 0 && typeof file.slice === 'function') return

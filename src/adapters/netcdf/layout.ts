@@ -13,7 +13,7 @@ import { type NetcdfAttributes, payloadOfText } from './attributes.ts'
 import type { ClassicHeader, ClassicVariable } from './header.ts'
 import { type ClassicDType, TYPE_BYTES } from './types.ts'
 
-/** Records are joined into one chunk up to this size, in bytes. */
+/** Maximum size in bytes of a chunk that joins several records. */
 const RECORD_CHUNK_BYTES = 1024 * 1024
 
 /**
@@ -23,7 +23,7 @@ const RECORD_CHUNK_BYTES = 1024 * 1024
 export interface VariableLayout {
   readonly begin: number
   readonly shape: readonly number[]
-  /** In bytes. */
+  /** Distance in bytes between neighbouring elements along each axis. */
   readonly strides: readonly number[]
   readonly elementBytes: number
   readonly dimensionNames: readonly string[]
@@ -33,7 +33,7 @@ export interface VariableLayout {
 export interface FileLayout {
   /** Length of the record dimension. */
   readonly records: number
-  /** One for each variable in the header. */
+  /** Layouts of the variables, in the order of the header. */
   readonly variables: readonly VariableLayout[]
 }
 
@@ -55,8 +55,9 @@ interface Sized {
  *     header | fixed variables, each contiguous | record 0 | record 1 | …
  *     record: one slab of each record variable, padded to 4 bytes unless it is the only one
  *
- * Data may end beyond the file: some writers never write a variable. Reading such elements fails.
- * @throws FormatError if a variable with elements overlaps the header, or lies where no file has bytes
+ * The data may end beyond the end of the file, because some writers leave variables unwritten. Reading such
+ * elements fails.
+ * @throws FormatError if a variable with elements overlaps the header, or ends above byte 2^53
  */
 export function layOut(header: ClassicHeader, fileBytes: number): FileLayout {
   const sized = header.variables.map((variable) => measure(variable, header))
@@ -75,7 +76,7 @@ export function layOut(header: ClassicHeader, fileBytes: number): FileLayout {
   return { records, variables }
 }
 
-/** Returns a size with the padding behind it. */
+/** Returns a size in bytes with its padding: the next multiple of 4. */
 export const padded = (bytes: number): number => Math.ceil(bytes / 4) * 4
 
 function measure(variable: ClassicVariable, { dimensions, recordId }: ClassicHeader): Sized {
@@ -85,16 +86,16 @@ function measure(variable: ClassicVariable, { dimensions, recordId }: ClassicHea
   return { variable, isRecord, slabShape, slabBytes: sizeOf(slabShape) * TYPE_BYTES[variable.type] }
 }
 
-/** Returns the number of records that fit in the file. The padding of the last one may be missing. */
+/** Returns the number of records that the file has room for. The last one may have no padding. */
 function countRecords(growing: readonly Sized[], recordStride: number, fileBytes: number): number {
-  // Sizes that overflow are reported where a record of them is looked for.
+  // If sizes overflow, one record is assumed, so that `checkPlace` throws the error.
   if (growing.length === 0) return 0
   if (!Number.isSafeInteger(recordStride)) return 1
   const room = growing.map(({ variable, slabBytes }) => Math.floor((fileBytes - variable.begin - slabBytes) / recordStride) + 1)
   return Math.max(0, Math.min(...room))
 }
 
-/** @throws FormatError if a variable with elements overlaps the header, or lies where no file has bytes */
+/** @throws FormatError if a variable with elements overlaps the header, or ends above byte 2^53 */
 function checkPlace(sized: Sized, recordStride: number, records: number, headerBytes: number): void {
   const { variable, isRecord, slabShape, slabBytes } = sized
   if (isRecord && records === 0) return
@@ -211,7 +212,7 @@ export class VariableIndex<D extends ClassicDType | 'string'> implements ChunkIn
     return this
   }
 
-  /** The file does not change, so this is its own snapshot. */
+  /** Returns this index itself, because the file does not change. */
   pinned(): ChunkSnapshot {
     return this
   }

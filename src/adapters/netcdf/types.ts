@@ -1,6 +1,6 @@
 import type { NumericDType } from '../../core/dtype.ts'
 
-/** External types by their codes in the file, which count from 1. The last five are those of CDF-5. */
+/** Types in the order of their codes in the file, which start at 1. Only CDF-5 has the last five. */
 const TYPES = [
   'int8',
   'char',
@@ -25,14 +25,14 @@ export type ClassicDType = Exclude<ClassicType, 'char'>
 /** Returns the code of a type. */
 export const codeOfType = (type: ClassicType): number => TYPES.indexOf(type) + 1
 
-/** Whether all versions have a type. */
+/** Whether all versions of the format have a type. */
 export const isInAllVersions = (type: ClassicType): boolean => TYPES.indexOf(type) < CLASSIC_COUNT
 
-/** Returns the type of a code; undefined if files of this version have no such type. */
+/** Returns the type of a code; undefined if this version of the format has no such type. */
 export const typeOfCode = (code: number, version: number): ClassicType | undefined =>
   code > CLASSIC_COUNT && version !== 5 ? undefined : TYPES[code - 1]
 
-/** Bytes of one value. */
+/** Size of one value in bytes. */
 export const TYPE_BYTES: Record<ClassicType, 1 | 2 | 4 | 8> = {
   int8: 1,
   char: 1,

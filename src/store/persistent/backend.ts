@@ -8,18 +8,18 @@ export interface StoredEntry {
 }
 
 /**
- * Place that keeps the entries of a persistent cache. Names are 64 hexadecimal digits. Several processes or
- * tabs use a place at once. Every method may fail, which the cache counts as a miss.
+ * Place that stores the entries of a persistent cache. Names are 64 hexadecimal digits. Several processes or
+ * tabs may use a place at the same time. Every method may fail. The cache counts a failed read as a miss.
  */
 export interface CacheBackend {
-  /** Returns an entry as it was written; undefined if it does not exist. */
+  /** Returns an entry as it was written, or undefined if it does not exist. */
   read(name: string): Promise<Uint8Array | undefined>
-  /** Writes an entry. Readers see all of it or none of it, also after the writer was killed. */
+  /** Writes an entry. Readers see all of it or nothing, even if the writer is killed meanwhile. */
   write(name: string, bytes: Uint8Array): Promise<void>
   /** Removes an entry. A missing entry is no error. */
   remove(name: string): Promise<void>
   /** Returns the entries of all writers. */
   list(): Promise<StoredEntry[]>
-  /** Records the times of uses, by name. Entries that no longer exist are ignored. */
+  /** Records the time of the last use of each named entry. Entries that no longer exist are ignored. */
   touch(uses: ReadonlyMap<string, number>): Promise<void>
 }

@@ -28,9 +28,9 @@ declare const caches: CacheStorageLike | undefined
 declare const navigator: { readonly locks?: LocksLike } | undefined
 declare const Response: new (body: Uint8Array, init: { headers: Record<string, string> }) => object
 
-/** Start of the URLs of entries. The Cache API takes URLs only; no request is ever sent to this one. */
+/** Start of the URLs of entries. The Cache API accepts only URLs as keys. No request is sent to these. */
 const URL_START = 'https://hyperslab.invalid/'
-/** Entry with sizes and uses of the others, which the Cache API does not list. */
+/** Entry with the sizes and times of use of all others, because the Cache API does not list them. */
 const INDEX = `${URL_START}index`
 
 const BYTES = 'x-hyperslab-bytes'
@@ -48,7 +48,7 @@ export class BrowserBackend implements CacheBackend {
     this.#lock = lock
   }
 
-  /** @throws UnsupportedError without the Cache API; errors of the browser, such as for private windows */
+  /** @throws UnsupportedError if there is no Cache API; errors of the browser, such as in private windows */
   static async open(name: string): Promise<BrowserBackend> {
     if (typeof caches === 'undefined')
       throw new HyperslabError(
@@ -92,14 +92,14 @@ export class BrowserBackend implements CacheBackend {
     await (locks === undefined ? update() : locks.request(this.#lock, update))
   }
 
-  /** Returns the entry as its own headers describe it. */
+  /** Returns name, size and time of an entry from its headers. */
   async #entryOf(name: string): Promise<StoredEntry | undefined> {
     const headers = (await this.#cache.match(URL_START + name))?.headers
     if (headers === undefined) return undefined
     return { name, bytes: Number(headers.get(BYTES)) || 0, used: Number(headers.get(WRITTEN)) || 0 }
   }
 
-  /** Returns the recorded entries. An index that cannot be parsed counts as empty. */
+  /** Returns the entries of the index. An index that cannot be parsed counts as empty. */
   async #index(): Promise<Index> {
     const response = await this.#cache.match(INDEX)
     if (response === undefined) return new Map()

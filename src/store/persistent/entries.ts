@@ -9,36 +9,36 @@ export interface PersistentStats {
   readonly hits: number
   /** Number of lookups that found no entry, or a damaged one. */
   readonly misses: number
-  /** Bytes held when last counted; 0 before the first write. */
+  /** Bytes of all entries when last counted, plus those written since; 0 before the first write. */
   readonly bytes: number
   /** Number of entries evicted to make room. */
   readonly evictions: number
-  /** Last failure of the place, such as a full disk or a denied permission. Reads do not fail by it. */
+  /** Last failure of the storage, such as a full disk or a denied permission. It makes no read fail. */
   readonly failure?: string | undefined
 }
 
-/** Bytes that may wait to be written. Beyond them, a read waits for the writes. */
+/** Limit of the bytes that wait to be written. Beyond it, a read waits for the writes. */
 const MOST_PENDING_BYTES = 32 * 1024 * 1024
-/** Uses that are recorded together. */
+/** Number of uses that are recorded together. */
 const USES_AT_ONCE = 64
-/** Share of the limit that stays in use when entries are evicted. */
+/** Share of the limit down to which entries are evicted. */
 const KEPT_SHARE = 0.9
-/** Share of the limit that is written before the entries of other writers are counted again. */
+/** Share of the limit. After so many written bytes, the entries of all writers are counted again. */
 const RECOUNT_SHARE = 1 / 16
 
 /**
- * Entries of a persistent cache, up to a number of bytes: the least recently used are evicted. No method
- * fails: failures of the backend are misses, or entries that are not written.
+ * Entries of a persistent cache, up to a number of bytes. The least recently used ones are evicted. No method
+ * fails: if the backend fails, a read counts as a miss, and a write is dropped.
  */
 export class PersistentEntries {
   readonly #open: () => Promise<CacheBackend | undefined>
-  /** Most bytes of all entries. A full disk or a refused quota lowers it. */
+  /** Maximum of the bytes of all entries. A full disk or a refused quota lowers it. */
   #limit: number
   #backend: Promise<CacheBackend | undefined> | undefined
-  /** Writes, one after the other, so that each makes room before it. */
+  /** Queue of writes. They run one after the other, because each first makes room for its entry. */
   #writes: Promise<void> = Promise.resolve()
   #pending = 0
-  /** Bytes of all entries when last listed, with those written since; undefined before the first listing. */
+  /** Bytes of all entries when last listed, plus those written since; undefined before the first listing. */
   #bytes: number | undefined
   #sinceListed = 0
   readonly #uses = new Map<string, number>()
@@ -49,8 +49,8 @@ export class PersistentEntries {
   #failure: string | undefined
 
   /**
-   * @param open opens the place on first use; undefined where there is none
-   * @param maxBytes larger values are not stored at all
+   * @param open opens the backend on first use; returns undefined if there is none
+   * @param maxBytes maximum of the bytes of all entries; a larger entry is not stored
    */
   constructor(open: () => Promise<CacheBackend | undefined>, maxBytes: number) {
     this.#open = open
@@ -62,7 +62,7 @@ export class PersistentEntries {
     return { hits, misses, bytes: this.#bytes ?? 0, evictions, ...(failure !== undefined && { failure }) }
   }
 
-  /** Returns the content of an entry; undefined if it does not exist, or is damaged. */
+  /** Returns the content of an entry; undefined if the entry does not exist or is damaged. */
   async load(key: string): Promise<Uint8Array | undefined> {
     const content = await this.#attempt(async (backend) => {
       const name = await sha256(key)
@@ -78,10 +78,10 @@ export class PersistentEntries {
     return content
   }
 
-  /** Stores an entry later. Waits only if too many bytes are waiting to be written. */
+  /** Queues an entry to be stored. Waits only if too many bytes are queued. */
   async save(key: string, content: Uint8Array): Promise<void> {
     if (content.length > this.#limit) return
-    // A copy, because the caller may change its bytes.
+    // Copied, because the caller may change the bytes.
     const copy = new Uint8Array(content)
     this.#pending += copy.length
     this.#writes = this.#writes.then(async () => {
@@ -97,7 +97,7 @@ export class PersistentEntries {
     await this.#recordUses()
   }
 
-  /** Removes all entries, of all writers. */
+  /** Removes all entries, including those of other writers. */
   async clear(): Promise<void> {
     await this.#writes
     await this.#attempt(async (backend) => {
@@ -116,7 +116,7 @@ export class PersistentEntries {
       await backend.write(name, bytes)
     } catch (error) {
       if (!isFull(error)) throw error
-      // The place has less room than the limit: keeps to what it has, and tries again once.
+      // The storage has less room than the limit. Lowers the limit to the bytes in use, and tries once more.
       this.#limit = Math.max(0, Math.min(this.#limit, (await this.#count(backend)).bytes))
       await this.#makeRoom(backend, bytes.length)
       this.#note(error)
@@ -135,7 +135,7 @@ export class PersistentEntries {
     return { entries, bytes }
   }
 
-  /** Evicts the least recently used entries, of all writers. */
+  /** Evicts the least recently used entries, including those of other writers. */
   async #makeRoom(backend: CacheBackend, wanted: number): Promise<void> {
     await this.#recordUses()
     const { entries } = await this.#count(backend)
@@ -160,7 +160,7 @@ export class PersistentEntries {
     if (uses.size > 0) await this.#attempt((backend) => backend.touch(uses))
   }
 
-  /** Runs work on the backend. Returns undefined after a failure, and where there is no backend. */
+  /** Runs work on the backend. Returns undefined if the work fails or there is no backend. */
   async #attempt<T>(work: (backend: CacheBackend) => Promise<T>): Promise<T | undefined> {
     try {
       this.#backend ??= this.#open()
@@ -177,6 +177,6 @@ export class PersistentEntries {
   }
 }
 
-/** Whether a disk is full, or a quota is used up. */
+/** Whether the error means that a disk is full or a quota is used up. */
 const isFull = (error: unknown): boolean =>
   /^(ENOSPC|EDQUOT)$/.test(String(errorCode(error))) || (error as Error | undefined)?.name === 'QuotaExceededError'

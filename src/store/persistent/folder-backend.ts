@@ -13,14 +13,14 @@ const ENTRY = /^([0-9a-f]{64})\.cache$/
 const TEMPORARY = /^[0-9a-f]{64}\.[0-9a-f-]{36}\.tmp$/
 
 /**
- * Entries as files of a folder, which the first write creates. Other files in the folder are neither read nor
- * removed. The date of a file is the time of its last use.
+ * Entries as files in a folder, which the first write creates. Other files in the folder are neither read nor
+ * removed. The modification time of a file is the time of its last use.
  */
 export class FolderBackend implements CacheBackend {
   readonly #folder: string
   readonly #files: Files['promises']
 
-  /** @throws UnsupportedError without a file system */
+  /** @throws UnsupportedError if there is no file system */
   constructor(folder: string, fs: Files = fileSystem()) {
     this.#folder = withoutEndings(folder, '/', '\\') || folder
     this.#files = fs.promises
@@ -70,7 +70,7 @@ export class FolderBackend implements CacheBackend {
   }
 }
 
-/** Returns undefined if the file or folder does not exist. */
+/** Returns the result of the work; undefined if the file or folder does not exist. */
 async function ifPresent<T>(work: Promise<T>): Promise<T | undefined> {
   try {
     return await work

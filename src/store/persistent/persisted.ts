@@ -19,13 +19,13 @@ interface Part extends ByteRange {
   readonly bytes: Uint8Array
 }
 
-/** Parameters of a signed URL of S3, which change with each signature and select no content. */
+/** Parameters of a signed URL of S3. They change with each signature and do not affect the content. */
 const SIGNATURE = /(?<=[?&])X-Amz-(Algorithm|Credential|Date|Expires|SignedHeaders|Signature|Security-Token)=[^&\s]*&?/gi
 
 /**
- * Returns the same store, whose reads are answered from persistent entries. Entries are ranges of a version
- * of an object. A read without a version asks the server for the current one first, so no replaced object is
- * returned. Stores without names of versions, and local ones, are returned as they are.
+ * Returns a store whose reads are answered from persistent entries. Each entry is a range of one version of
+ * an object. A read that names no version always contacts the server, so no replaced object is returned.
+ * Local stores, and stores that cannot identify versions, are returned unchanged.
  */
 export function persisted(store: Store, entries: PersistentEntries): Store {
   if (store.identify === undefined || store.getRanges === undefined) return store
@@ -45,7 +45,7 @@ const lastRange = (size: number, length: number): ByteRange => {
   return { offset: size - wanted, length: wanted }
 }
 
-/** An answer of a server, whose bytes are the first or the last of an object. */
+/** An answer of a server: the first or the last bytes of an object. */
 type Answer = ObjectInfo & { readonly bytes: Uint8Array; readonly tail?: Uint8Array | undefined }
 
 /** Ways to answer a read of the current version: from entries, or by the store. */
@@ -63,7 +63,7 @@ class PersistedReads {
     this.#entries = entries
   }
 
-  /** Reads ranges of a known version. Only the ranges without an entry are requested. */
+  /** Reads ranges. If the version is known, only the ranges without an entry are requested. */
   async ranges(key: string, ranges: readonly ByteRange[], options: RangeOptions = {}): Promise<Uint8Array[] | undefined> {
     const { ifMatch, fresh, signal } = options
     const version = ifMatch === undefined ? undefined : this.#identify(key, ifMatch)
@@ -109,8 +109,8 @@ class PersistedReads {
   }
 
   /**
-   * Reads the current version. If the version of the last read has entries for all ranges, the server is only
-   * asked whether it is still current.
+   * Reads the current version. If the version of the last read has entries for all ranges, the server is
+   * asked only whether this version is still current.
    */
   async #current<T extends Answer>(
     key: string,
@@ -147,7 +147,7 @@ class PersistedReads {
     await this.#entries.save(this.#nameOf(key)!, new TextEncoder().encode(JSON.stringify([size, etag])))
   }
 
-  /** Returns size and version that the last read found. */
+  /** Returns the size and version that the last read found. */
   async #lastVersion(key: string): Promise<ObjectInfo | undefined> {
     const name = this.#nameOf(key)
     const stored = name && (await this.#entries.load(name))
@@ -172,7 +172,7 @@ class PersistedReads {
     for (const part of parts) if (part.length > 0) await this.#entries.save(rangeName(version, part), part.bytes)
   }
 
-  /** Returns the name of an object, which all its versions share. */
+  /** Returns the entry name of an object, which all its versions share. */
   #nameOf(key: string): string | undefined {
     const name = this.#identify(key, '""')
     return name && `last ${name}`
@@ -185,7 +185,7 @@ class PersistedReads {
 
 const rangeName = (version: string, { offset, length }: ByteRange): string => `range ${offset}+${length} ${version}`
 
-/** Returns the bytes of a range, if one of the parts contains it. */
+/** Returns the bytes of a range; undefined if no part contains all of it. */
 function findPart(parts: readonly Part[], { offset, length }: ByteRange): Part | undefined {
   const part = parts.find((each) => each.offset <= offset && offset + length <= each.offset + each.length)
   return part && { offset, length, bytes: part.bytes.subarray(offset - part.offset, offset - part.offset + length) }

@@ -18,7 +18,7 @@ export interface TypedNumbers {
   readonly list: readonly (number | bigint)[]
 }
 
-/** Returns an attribute of numbers, which are stored as big-endian ones. */
+/** Returns an attribute with numbers, which are stored in big-endian order. */
 export function encodeNumberAttribute(name: string, { dtype, list }: TypedNumbers): HeaderAttribute {
   const data = allocate(dtype, list.length)
   // Reversed as a whole, each number is big-endian, and the last one comes first.
@@ -30,8 +30,8 @@ const convert = (dtype: NumericDType, value: number | bigint): number | bigint =
   toElement(dtype, typeof value === 'bigint' && !isBigInt(dtype) ? Number(value) : value) as number | bigint
 
 /**
- * Returns the value of an attribute as text or numbers. Numbers without a type are `float64`, or `int64` for
- * bigints. Booleans are 0 and 1 of `int8`, as xarray writes them. Undefined for other values.
+ * Returns the value of an attribute as text or numbers; undefined for other values. Numbers without a type
+ * become `float64`, and bigints `int64` or `uint64`. Booleans become `int8` (0 or 1), as xarray writes them.
  */
 export function attributeValue(given: unknown): string | TypedNumbers | undefined {
   const { type, value } = given instanceof TypedValue ? given : { type: undefined, value: given }
@@ -46,7 +46,7 @@ export function attributeValue(given: unknown): string | TypedNumbers | undefine
     : undefined
 }
 
-/** Returns the type of values that have none in their file. */
+/** Chooses the type of values that have no type in their source. */
 function chooseType(value: unknown, list: readonly unknown[]): string {
   if (ArrayBuffer.isView(value)) return value.constructor.name.replace(/^Big/, '').replace('Clamped', '').replace('Array', '').toLowerCase() // biome-ignore format: one line
   if (list.length > 0 && list.every((each) => typeof each === 'boolean')) return 'bool'
@@ -55,12 +55,12 @@ function chooseType(value: unknown, list: readonly unknown[]): string {
   return list.every((each) => (each as bigint) < 2n ** 63n) ? 'int64' : 'uint64'
 }
 
-/** Returns the text of a value that NetCDF has no type for. */
+/** Returns a value that has no type in NetCDF as JSON text. */
 export const attributeJson = (given: unknown): string => writeJson(given instanceof TypedValue ? given.value : given)
 
 /**
- * Returns numbers with a type that all versions of the format have, without changing a value. Returns them
- * unchanged if there is none.
+ * Converts numbers to a type that all versions of the format have. If no such type can represent all values,
+ * returns them unchanged.
  */
 export function inClassicType({ dtype, list }: TypedNumbers): TypedNumbers {
   if (dtype === 'uint8') return { dtype: 'int16', list }

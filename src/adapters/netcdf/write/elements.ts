@@ -1,9 +1,9 @@
 import { withArena } from '../../../kernels/arena.ts'
 import { swapBytes } from '../../../kernels/in-place.ts'
 
-/** Bytes that are converted at once. */
+/** Number of bytes that are converted at a time. */
 const SWAP_BYTES = 1024 * 1024
-/** Bytes behind the elements that the kernel may change. */
+/** Number of bytes after the elements that the kernel may overwrite. */
 const SWAP_MARGIN = 16
 
 /** Converts numbers to big-endian, in place. */
@@ -22,14 +22,14 @@ export function toBigEndian(bytes: Uint8Array, elementBytes: 1 | 2 | 4 | 8): voi
 
 const utf8 = new TextEncoder()
 
-/** Encodes texts with NULs behind them, each in `width` bytes. */
+/** Encodes each text in `width` bytes, padded with NULs. */
 export function encodeTexts(texts: readonly string[], width: number): Uint8Array {
   const bytes = new Uint8Array(texts.length * width)
   for (const [i, text] of texts.entries()) utf8.encodeInto(text, bytes.subarray(i * width, (i + 1) * width))
   return bytes
 }
 
-/** Returns the low halves of integers of 64 bits. */
+/** Returns the low 32 bits of 64-bit integers. */
 export function lowHalves(data: BigInt64Array | BigUint64Array): Int32Array {
   const words = new Int32Array(data.buffer, data.byteOffset, 2 * data.length)
   const low = new Int32Array(data.length)

@@ -4,7 +4,7 @@ import { ATTRIBUTES, type ClassicDimension, DIMENSIONS, type HeaderAttribute, VA
 import { padded } from '../layout.ts'
 import { type ClassicType, codeOfType, isInAllVersions, TYPE_BYTES } from '../types.ts'
 
-/** Version of the format: CDF-1, CDF-2 with offsets of 64 bits, or CDF-5 with sizes of 64 bits. */
+/** Version of the format: CDF-1, CDF-2 (64-bit offsets), or CDF-5 (64-bit offsets and sizes). */
 export type NetcdfKind = 1 | 2 | 5
 
 /** A variable to be written. */
@@ -15,42 +15,42 @@ export interface NewVariable {
   readonly attributes: readonly HeaderAttribute[]
 }
 
-/** Everything that a file gets besides elements. */
+/** Content of a file without its elements. */
 export interface NewContent {
-  /** Dimensions, the record dimension with the number of records. */
+  /** Dimensions. The length of the record dimension is the number of records. */
   readonly dimensions: readonly ClassicDimension[]
   readonly recordId: number | undefined
   readonly attributes: readonly HeaderAttribute[]
   readonly variables: readonly NewVariable[]
 }
 
-/** Sizes of the variables of a file. */
+/** Sizes of one variable. */
 interface Slabs {
   readonly isRecord: boolean
   /** Bytes of the variable, or of one record of it. */
   readonly bytes: number
-  /** These bytes with padding. Records of a lone variable follow each other without it. */
+  /** These bytes with padding. If there is only one record variable, its records have no padding. */
   readonly room: number
 }
 
-/** Positions of all parts of a file. */
+/** Header of a file, and the sizes of its parts. */
 export interface NewLayout {
   readonly kind: NetcdfKind
   readonly header: Uint8Array
   readonly records: number
-  /** Parts of the variables, in the order of the header. */
+  /** Sizes of the variables, in the order of the header. */
   readonly slabs: readonly Slabs[]
 }
 
-/** Largest length of a dimension, and size of a variable that others follow, in CDF-1. */
+/** Maximum length of a dimension (CDF-1, CDF-2), and maximum size of all variables but the last (CDF-1). */
 const MOST_31 = 2 ** 31 - 4
-/** Largest size of a variable that others follow in CDF-2. */
+/** Maximum size of all variables but the last (CDF-2). */
 const MOST_32 = 2 ** 32 - 4
-/** Stored size of a variable that is too large for the field. */
+/** Stored in the field of the size if the variable is too large for it. */
 const TOO_LARGE = 2 ** 32 - 1
 
 /**
- * Places the variables in a file of a kind: fixed ones first, then the records.
+ * Assigns each variable its place in a file of a kind: first the fixed variables, then the records.
  * @returns a layout, or the reason why the kind cannot hold the content
  */
 export function placeVariables(kind: NetcdfKind, content: NewContent): NewLayout | string {
@@ -79,7 +79,7 @@ export function placeVariables(kind: NetcdfKind, content: NewContent): NewLayout
   return { kind, header: encodeHeader(kind, content, slabs, begins), records, slabs }
 }
 
-/** Returns what only CDF-5 holds: a type, or a length. */
+/** Returns a text about the first type or length that only CDF-5 can hold; undefined if there is none. */
 function findMisfit({ dimensions, attributes, variables }: NewContent): string | undefined {
   for (const { name, length } of dimensions) if (length > MOST_31) return `dimension '${name}' has the length ${length}`
   for (const { name, type } of attributes) if (!isInAllVersions(type)) return `attribute '${name}' has values of ${type}`
@@ -91,14 +91,14 @@ function findMisfit({ dimensions, attributes, variables }: NewContent): string |
   return undefined
 }
 
-/** Returns the first variable that is too large for a place before others. The last one may have any size. */
+/** Returns a text about the first variable that is too large. The last one in the file may have any size. */
 function findTooLarge(slabs: readonly Slabs[], variables: readonly NewVariable[], most: number): string | undefined {
   const order = [false, true].flatMap((growing) => [...slabs.keys()].filter((i) => slabs[i]!.isRecord === growing))
   const i = order.slice(0, -1).find((i) => slabs[i]!.room > most)
   return i === undefined ? undefined : `'${variables[i]!.name}' takes ${slabs[i]!.room} bytes in front of other variables`
 }
 
-/** Encodes the header. Its length does not depend on the offsets. */
+/** Encodes the header. Its length does not depend on the offsets in `begins`. */
 function encodeHeader(
   kind: NetcdfKind,
   { dimensions, recordId, attributes, variables }: NewContent,
@@ -161,7 +161,7 @@ class HeaderBytes {
     this.#padded(bytes)
   }
 
-  /** An empty list has the tag 0. */
+  /** Adds a list. An empty list has the tag 0. */
   list<T>(tag: number, items: readonly T[], add: (item: T, index: number) => void): void {
     this.word(items.length === 0 ? 0 : tag)
     this.size(items.length)

@@ -1,12 +1,12 @@
 import { HyperslabError } from '../../../core/errors.ts'
 import { quoted } from '../../../core/quoted.ts'
 
-/** Largest length of a name in bytes, as in the netCDF library. */
+/** Maximum length of a name in bytes, as in the netCDF library. */
 const MOST_BYTES = 256
 
 /**
- * Returns a name in the normal form that the format demands.
- * @param what names the kind of the name in messages, such as `the dimension`
+ * Returns a name in the normal form that the format requires (NFC).
+ * @param what the kind of the named object, for messages, such as `the dimension`
  * @throws InvalidArgumentError for names that NetCDF does not allow
  */
 export function checkedName(name: string, what: string, array: string | undefined): string {
@@ -21,7 +21,7 @@ function findFault(name: string): string | undefined {
   if (name === '') return 'it is empty'
   if (/\p{Surrogate}/u.test(name)) return 'it is no valid Unicode'
   if (name.includes('/')) return 'it has a slash'
-  // Names of ASCII begin with a letter, a digit or an underscore. Other characters are free.
+  // If the first character is ASCII, it must be a letter, a digit or an underscore.
   if (name.charCodeAt(0) < 0x80 && !/^\w/.test(name)) return 'it begins with neither a letter, nor a digit, nor an underscore'
   if ([...name].some((letter) => letter < ' ' || letter === '\u007f')) return 'it has a control character'
   if (name.endsWith(' ')) return 'it ends with a space'
@@ -30,7 +30,7 @@ function findFault(name: string): string | undefined {
 }
 
 /**
- * Checks that names differ, also in normal form.
+ * Checks that names in normal form differ from each other.
  * @throws InvalidArgumentError
  */
 export function checkDistinctNames(names: readonly string[], what: string, array: string | undefined): void {
