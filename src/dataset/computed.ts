@@ -12,10 +12,12 @@ import { viewOf } from '../grid/range.ts'
 /**
  * Returns an array that computes all its elements on the first read, and keeps them. It suits reductions of
  * much data to few elements, whose result is then read in pieces. Missing values of floats are NaN.
+ * @param below arrays that it is computed from
  * @param compute returns a tensor of this type and shape; after a failure, the next read calls it again
  * @param missing missing values of other types
  */
 export function computedOnce<D extends DType>(
+  below: readonly DiskArray[],
   dtype: D,
   shape: readonly number[],
   compute: (signal: Signal) => Promise<Tensor<D>>,
@@ -37,6 +39,7 @@ export function computedOnce<D extends DType>(
     missing: isFloat(dtype) ? NOT_A_NUMBER : missing,
     capabilities: { steps: true },
     budget: NO_BUDGET,
+    origins: { below: below.flatMap(({ source }) => source.origins ?? []) },
     readBlock: async (box, out, { signal } = {}) => copyTensor(viewTensor(await computed(signal), box.map(viewOf)), out),
   }
   return new DiskArray<D>({ ...source, chunks: gridOf(source) })

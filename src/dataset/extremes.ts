@@ -1,3 +1,4 @@
+import type { DiskArray } from '../array/disk-array.ts'
 import type { DType } from '../core/dtype.ts'
 import { isBigInt, isFloat } from '../core/dtype.ts'
 import { HyperslabError } from '../core/errors.ts'
@@ -53,7 +54,7 @@ export function extremesAlong({ variable, coordinates }: Labelled, kind: Extreme
   }
   const known = coordsAlong(coordinates, others)
   if (kind === method) {
-    const positions = reducedTo(withoutQuantity(variable), computedOnce('float64', shape, compute), kept)
+    const positions = reducedTo(withoutQuantity(variable), computedOnce([array], 'float64', shape, compute), kept)
     return { variable: positions, coordinates: known }
   }
   const coord = coordinates.get(dim)
@@ -62,12 +63,13 @@ export function extremesAlong({ variable, coordinates }: Labelled, kind: Extreme
     const text = `${dim} has no labels: labels are along ${labelled.join(', ') || 'no dimension'}; ${method} returns positions`
     throw new HyperslabError('InvalidArgumentError', text, { array: name, actual: dim, expected: labelled })
   }
-  return { variable: labelsAt(coord, kept, shape, compute), coordinates: known }
+  return { variable: labelsAt(coord, array, kept, shape, compute), coordinates: known }
 }
 
 /** Returns the labels of computed positions, as the coordinate stores them. */
 function labelsAt(
   coord: Variable,
+  searched: DiskArray,
   dims: readonly string[],
   shape: readonly number[],
   positionsOf: (signal: Signal) => Promise<Tensor<'float64'>>,
@@ -81,7 +83,8 @@ function labelsAt(
     const { readLabelsAt } = await import('./extreme-labels.ts')
     return readLabelsAt(data as ArrayLike<unknown>, positions, dtype, coord.name)
   }
-  const array = computedOnce(dtype, shape, compute as never, isTime ? { values: [NAT as never], nan: false } : undefined)
+  const missing = isTime ? { values: [NAT as never], nan: false } : undefined
+  const array = computedOnce([searched, coord.array], dtype, shape, compute as never, missing)
   const parts = { index: undefined, scalar: undefined, stored: undefined, grouped: undefined, repeated: undefined }
   return coord.with({ ...parts, array, dims, encoding: {} })
 }

@@ -134,7 +134,7 @@ function reducedGroups(
   }
   // Other coordinates along the dimension have a value for each position, so they are dropped.
   const others = [...coordinates].filter(([, other]) => !other.dims.includes(dim))
-  const values = computedOnce<DType>(dtype, shape, compute as never, missing)
+  const values = computedOnce<DType>([variable.array], dtype, shape, compute as never, missing)
   const labelled = new Map(others).set(coord.name, coord)
   return { variable: reducedTo(variable, values, dims, kind), coordinates: coordsAlong(labelled, dims) }
 }

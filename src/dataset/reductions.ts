@@ -97,7 +97,7 @@ export function reduceAlong(
     : (signal: Signal): Promise<Tensor> =>
         reduceOrNaN(() => (reduce ?? ((all) => array[kind as 'sum'](all)))({ ...how, ...skip, signal }), dtype, shape)
   return {
-    variable: reducedTo(variable, computedOnce<DType>(dtype, shape, compute, missing), kept, kind),
+    variable: reducedTo(variable, computedOnce<DType>([array], dtype, shape, compute, missing), kept, kind),
     coordinates: coordsAlong(coordinates, others),
   }
 }
@@ -176,8 +176,11 @@ export function quantileAlong(
         reduce === undefined ? rank(array, { ...skip, signal }) : reduce({ ...how, ...skip, signal })
   const labels = coordsAlong(coordinates, others)
   if (typeof q === 'number')
-    return { variable: reducedTo(variable, computedOnce<DType>(dtype, shape, compute, missing), kept), coordinates: labels }
-  const values = computedOnce<DType>(dtype, [shares.length, ...shape], compute, missing)
+    return {
+      variable: reducedTo(variable, computedOnce<DType>([array], dtype, shape, compute, missing), kept),
+      coordinates: labels,
+    }
+  const values = computedOnce<DType>([array], dtype, [shares.length, ...shape], compute, missing)
   return {
     variable: reducedTo(variable, values, ['quantile', ...kept]),
     coordinates: new Map(labels).set('quantile', quantileLabels(shares)),

@@ -49,7 +49,7 @@ export class Weighted<A, W = A> {
     const how = { axis, ...skipping(array, options.skipMissing) }
     const compute = async (signal: Signal) =>
       (await import('./weights.ts')).meanByWeights(variable, this.#weights.variable, { ...how, signal })
-    const means = reducedTo(variable, computedOnce('float64', shape, compute), kept)
+    const means = reducedTo(variable, computedOnce([array, this.#weights.variable.array], 'float64', shape, compute), kept)
     return this.#wrap({ variable: means, coordinates: coordsAlong(coordinates, kept) }, 'mean', options)
   }
 
@@ -76,5 +76,5 @@ function complete(weights: Labelled): Labelled {
   const { variable } = weights
   const { array } = variable
   const compute = async (signal: Signal) => (await import('./weights.ts')).completeWeights(variable, signal)
-  return { ...weights, variable: variable.with({ array: computedOnce(array.dtype, array.shape, compute) }) }
+  return { ...weights, variable: variable.with({ array: computedOnce([array], array.dtype, array.shape, compute) }) }
 }

@@ -121,7 +121,12 @@ function rolled(
       const part = rolled({ variable: variable.with({ array }), coordinates }, lengths, rolling, by, options)
       return part.variable.array.toTensor({ signal })
     })
-    return result(variable, computedOnce<DType>(dtype, variable.array.shape, ranks, missing) as DiskArray, coordinates, kind)
+    return result(
+      variable,
+      computedOnce<DType>([variable.array], dtype, variable.array.shape, ranks, missing) as DiskArray,
+      coordinates,
+      kind,
+    )
   }
   const padded = asFloats(variable.array, variable.name).pad(widths, { value: Number.NaN })
   // The number of present values decides which windows are missing.
@@ -182,6 +187,7 @@ function coarsened(
     coarsenBy(of, sizes, by, { ...skip, ...ownOptions(options) })
   const values = isOfTimes(dtype, kind)
     ? computedOnce<DType>(
+        [own],
         dtype,
         blocks,
         ofTimes(own, kind, skipMissing, (part, by, skip, signal) => fold(part, by, skip).toTensor({ signal })),

@@ -5,7 +5,7 @@ import { computedOnce } from '../../src/dataset/computed.ts'
 test('what several read is computed once, also when the first of them gives up', async () => {
   let count = 0
   let finish: () => void = () => undefined
-  const array = computedOnce('float64', [2], async () => {
+  const array = computedOnce([], 'float64', [2], async () => {
     count++
     await new Promise<void>((resolve) => {
       finish = resolve
@@ -25,7 +25,7 @@ test('what several read is computed once, also when the first of them gives up',
 
 test('what has failed is computed anew', async () => {
   let count = 0
-  const array = computedOnce('float64', [], async () => {
+  const array = computedOnce([], 'float64', [], async () => {
     if (++count === 1) throw new Error('once')
     return tensorOf('float64', [], Float64Array.of(3))
   })
