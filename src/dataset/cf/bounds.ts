@@ -13,16 +13,16 @@ export const boundsOf = (raw: RawVariable): string[] =>
   BOUNDS.map((key) => attributesOfRaw(raw)?.get(key)).filter((name) => typeof name === 'string')
 
 /**
- * Decodes bounds by the CF conventions. If bounds have no units, they are decoded by the units of the
- * variable that they bound (CF 7.1). The attributes of the result do not contain these units.
+ * Decodes bounds by the CF conventions. If bounds have no units or no calendar, they are decoded by those of
+ * the variable that they bound (CF 7.1). The attributes of the result do not contain inherited units.
  * @param of variable that they bound, if it is known
  * @throws as {@link decodeVariable}
  */
 export function decodeBounds(raw: RawVariable, of: RawVariable | undefined): VariableParts {
   const own = attributesOfRaw(raw)
   const theirs = of && attributesOfRaw(of)
-  if (theirs === undefined || own?.get('units') !== undefined) return decodeVariable(raw)
-  const names = ['units', 'calendar'].filter((name) => theirs.get(name) !== undefined && own?.get(name) === undefined)
+  const names = ['units', 'calendar'].filter((name) => theirs?.get(name) !== undefined && own?.get(name) === undefined)
+  if (theirs === undefined || names.length === 0) return decodeVariable(raw)
   const inherited = names.map((name) => [name, theirs.get(name)] as const)
   const all = new Map([...Object.entries<unknown>(plainAttrs(own)), ...inherited])
   const parts = decodeVariable({
@@ -32,6 +32,8 @@ export function decodeBounds(raw: RawVariable, of: RawVariable | undefined): Var
       isFloat: (name: string) => own?.isFloat?.(name) === true,
     }),
   })
+  // Own units of another calendar would mean other times.
+  if (!names.includes('units')) return parts
   const without = (attrs: Attrs): Attrs => dropAttributes(attrs, names)
   return { ...parts, attrs: without(parts.attrs), encoding: without(parts.encoding!) }
 }
