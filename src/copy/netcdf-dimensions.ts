@@ -40,11 +40,13 @@ export function collectDimensions(
   const own = variables.map(({ exported: { name, array, dimensionNames } }) =>
     array.shape.map((length, axis) => findId(dimensionNames[axis]!, length, name)),
   )
+  const names = new Set(variables.map(({ exported: { name } }) => checkedName(name, 'the variable', undefined)))
   const recordId = chooseRecords(dimensions, own, unlimited, warnings)
   const ids = variables.map(({ exported: { name }, textBytes }, i) => {
     if (textBytes === undefined) return own[i]!
     let dim = `${name}_strlen`
-    while (known.has(dim)) dim += '_'
+    // A variable of that name would make the lengths of texts its labels.
+    while (known.has(dim) || names.has(dim)) dim += '_'
     return [...own[i]!, findId(dim, textBytes, name)]
   })
   return { dimensions, recordId, ids }

@@ -177,3 +177,15 @@ test.each([
   await using back = await openDataset({ store, path: 'x.nc' })
   expect(await back.get('v').sum().get()).toBe(64 * 32 * 64)
 })
+
+test('the dimension of the lengths of texts has a name that no variable has', async () => {
+  const store = new MemoryStore()
+  const ds = new Dataset({
+    s: { dims: ['x'], data: ['abc', 'de'] },
+    s_strlen: { dims: ['x'], data: Int32Array.of(3, 2) },
+  })
+  await ds.write({ store, path: 'x.nc' })
+  await using back = await openDataset({ store, path: 'x.nc' })
+  expect(await back.get('s').values()).toEqual(['abc', 'de'])
+  expect([...((await back.get('s_strlen').values()) as Float64Array)]).toEqual([3, 2])
+})
