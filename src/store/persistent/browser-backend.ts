@@ -1,4 +1,5 @@
 import { HyperslabError } from '../../core/errors.ts'
+import { parseJson } from '../../core/json.ts'
 import type { CacheBackend, StoredEntry } from './backend.ts'
 
 /** The used part of a `Response`. */
@@ -104,7 +105,7 @@ export class BrowserBackend implements CacheBackend {
     const response = await this.#cache.match(INDEX)
     if (response === undefined) return new Map()
     try {
-      const list = JSON.parse(new TextDecoder().decode(await response.arrayBuffer())) as [string, number, number][]
+      const list = parseJson(new Uint8Array(await response.arrayBuffer()), 'the index of the cache') as [string, number, number][]
       return new Map(list.map(([name, bytes, used]) => [name, { name, bytes: Number(bytes), used: Number(used) }]))
     } catch {
       return new Map()

@@ -1,3 +1,4 @@
+import { parseJson } from '../../core/json.ts'
 import { withMembers } from '../../core/overlay.ts'
 import type { Signal } from '../../core/signal.ts'
 import type {
@@ -152,7 +153,7 @@ class PersistedReads {
     const name = this.#nameOf(key)
     const stored = name && (await this.#entries.load(name))
     if (!stored) return undefined
-    const [size, etag] = JSON.parse(new TextDecoder().decode(stored)) as [number, string]
+    const [size, etag] = parseJson(stored, 'an entry of the cache') as [number, string]
     return { size, etag }
   }
 
