@@ -12,6 +12,9 @@ import { storedArray, withReadIndex } from './with-times.ts'
  */
 export async function swappedDims(parts: DatasetParts, names: Readonly<Record<string, string>>): Promise<DatasetParts> {
   checkValue('swapDims', 'names', names, 'object')
+  const nameOf = (dim: string): string => (Object.hasOwn(names, dim) ? names[dim]! : dim)
+  const renamed = (variable: Variable): Variable =>
+    variable.with({ dims: variable.dims.map(nameOf), unlimited: variable.unlimited.map(nameOf) })
   const labelled = new Map<string, Variable>()
   for (const [dim, name] of Object.entries(names)) {
     const variable = parts.coords.get(name) ?? parts.variables.get(name)
@@ -22,22 +25,11 @@ export async function swappedDims(parts: DatasetParts, names: Readonly<Record<st
     }
     findCoordinateMemory(variable.array).take(variable)
     const { data } = await storedArray(variable).toTensor()
-    labelled.set(
-      name,
-      withReadIndex(
-        variable.with({ dims: [name], unlimited: variable.unlimited.length > 0 ? [name] : [] }),
-        data as ArrayLike<unknown>,
-      ),
-    )
+    labelled.set(name, withReadIndex(renamed(variable), data as ArrayLike<unknown>))
   }
-  const nameOf = (dim: string): string => (Object.hasOwn(names, dim) ? names[dim]! : dim)
   const swapped = (variable: Variable): Variable => {
-    const dims = variable.dims.map(nameOf)
-    const isSwapped = dims.some((dim, axis) => dim !== variable.dims[axis])
-    return (
-      labelled.get(variable.name) ??
-      (isSwapped ? variable.with({ dims, unlimited: variable.unlimited.map(nameOf), index: undefined }) : variable)
-    )
+    const isSwapped = variable.dims.some((dim) => nameOf(dim) !== dim)
+    return labelled.get(variable.name) ?? (isSwapped ? renamed(variable).with({ index: undefined }) : variable)
   }
   const all = (map: ReadonlyMap<string, Variable>) => [...map].map(([name, each]) => [name, swapped(each)] as const)
   const variables = all(parts.variables).filter(([name]) => !labelled.has(name))
