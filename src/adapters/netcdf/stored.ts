@@ -63,7 +63,8 @@ async function openFile(
   const open = newController()
   const readRange: ElementReader = async (offset, length, signal) => {
     const request = (either: Signal) => store.getRange(path, offset, length, { ifMatch: etag, signal: either })
-    return (await untilEither([open.signal, ...(signal ? [signal] : [])], request)) ?? missing()
+    const reading = signal === undefined ? request(open.signal) : untilEither([open.signal, signal], request)
+    return (await reading) ?? missing()
   }
   return {
     byteLength: size,
