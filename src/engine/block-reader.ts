@@ -294,7 +294,7 @@ export class BlockReader {
 
   /**
    * Decodes a whole block outside this thread's kernel memory; concurrent readers share the work. Returns
-   * undefined if the block has to be decoded in kernel memory.
+   * undefined if the block has to be decoded in kernel memory, or if no worker could read it from its file.
    */
   async #decodeStandalone(
     codec: Codec | KernelCodec,
@@ -306,16 +306,17 @@ export class BlockReader {
     const pooled = this.#pool?.decodes(codec)
     if (inKernel(codec) && !pooled) return undefined
     const key = this.#keyOf(block)
+    const bytes = input instanceof Uint8Array ? input : undefined
     const start = async (shared: Signal): Promise<Uint8Array | undefined> => {
       const inWorker =
         pooled && this.#decodeInWorker(codec, block, input, { kind: 'decode', keep: true }, ({ bytes }) => bytes, shared)
       let decoded = (await inWorker) || undefined
-      if (decoded === undefined && !inKernel(codec))
-        decoded = await this.#decoding.run(0, () => decodeOutsideKernels(codec, block, input as Uint8Array), shared)
+      if (decoded === undefined && bytes !== undefined && !inKernel(codec))
+        decoded = await this.#decoding.run(0, () => decodeOutsideKernels(codec, block, bytes), shared)
       if (decoded !== undefined && keep) this.#memory.blocks.set(key, compactBytes(decoded))
       return decoded
     }
-    return this.#memory.decodes.share(key, start, signal)
+    return this.#memory.decodes.share(bytes === undefined ? `${key} in its file` : key, start, signal)
   }
 
   async #decodeInWorker<T>(

@@ -1,6 +1,6 @@
 import { HyperslabError } from '../../core/errors.ts'
 import type { ObjectInfo } from '../store.ts'
-import { endsBefore } from '../store.ts'
+import { changed, endsBefore } from '../store.ts'
 import { errorCode, onFile } from './errors.ts'
 import { toEtag } from './local-file.ts'
 
@@ -83,6 +83,34 @@ export function openForReading(fs: FileSystem, path: string): Promise<number> {
     // Without the flag, opening a named pipe would wait for a writer.
     fs.open(path, O_RDONLY | O_NONBLOCK, (error, file) => (error ? reject(error) : resolve(file)))
   })
+}
+
+/** A version of a file, open for reading. */
+export interface OpenFile extends ObjectInfo {
+  /** File descriptor. */
+  readonly file: number
+}
+
+/**
+ * Reads exactly the bytes of a range of an open version.
+ * @param into memory of that length to read into; by default memory that {@link keepRoom} may get back
+ * @throws ConflictError if another program has rewritten the file in place: the bytes can be of both versions
+ * @throws FormatError if the file ends before
+ */
+export async function readVersion(
+  fs: FileSystem,
+  { file, size, etag }: OpenFile,
+  path: string,
+  offset: number,
+  length: number,
+  into?: Uint8Array,
+): Promise<Uint8Array> {
+  const reading = readExactly(fs, file, path, offset, length, size, into)
+  await reading.catch(() => {})
+  // A program that rewrites a file changes its time before its bytes, so an unchanged time after the read proves
+  // the bytes. The system has just used these data, so the call does not block.
+  if (toEtag(await onFile(path, 'read', async () => fs.fstatSync(file, { bigint: true }))) !== etag) throw changed(path)
+  return reading
 }
 
 /**

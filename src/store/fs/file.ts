@@ -1,3 +1,4 @@
+import { isHyperslabError } from '../../core/errors.ts'
 import { exists } from '../conditions.ts'
 import type {
   ConditionalWrites,
@@ -22,19 +23,15 @@ import {
   fileInfo,
   fileSystem,
   folderOf,
+  type OpenFile,
   openForReading,
   orMissingSync,
-  readExactly,
+  readVersion,
 } from './file-system.ts'
 import { entriesInFolder, FilesOfMachine } from './local-files.ts'
 import { underLock } from './lock.ts'
 import { isTemporary } from './names.ts'
 import { checkVersion, FileStage, withFolder } from './stage.ts'
-
-interface OpenFile extends ObjectInfo {
-  /** File descriptor. */
-  readonly file: number
-}
 
 /** A handle shared by readers. After it is retired, the last reader closes it. */
 interface Shared {
@@ -51,6 +48,9 @@ const MAX_HANDLES = 64
  * changes can leave the same version.
  */
 const SETTLED_MS = 2000
+
+/** Number of attempts to read a file that other programs rewrite. */
+const MAX_ATTEMPTS = 8
 
 /** Age after which an unchanged temporary file counts as abandoned, in ms: 7 days. */
 const ABANDONED_MS = 7 * 24 * 3600 * 1000
@@ -94,46 +94,44 @@ export class FileStore implements WritableStore {
     return stats && checkedInfo(key, stats)
   }
 
-  async getRange(key: string, offset: number, length: number, options: RangeOptions = {}): Promise<Uint8Array | undefined> {
-    const etag = options.ifMatch ?? (await this.stat(key))?.etag
-    if (etag === undefined) return undefined
-    const shared = await this.#share(key, etag)
-    try {
-      const opened = await shared.opened
-      if (opened?.etag === etag) return await readExactly(this.#fs, opened.file, key, offset, length, opened.size, options.into)
-    } finally {
-      await this.#release(shared)
-    }
-    await this.#retire(`${key}\0${etag}`)
-    if (options.ifMatch !== undefined) throw changed(key)
-    return this.getRange(key, offset, length, options)
+  async getRange(
+    key: string,
+    offset: number,
+    length: number,
+    { ifMatch, into }: RangeOptions = {},
+  ): Promise<Uint8Array | undefined> {
+    if (ifMatch !== undefined) return this.#readRange(await this.#share(key, ifMatch), key, ifMatch, offset, length, into)
+    return repeated(async () => {
+      const etag = (await this.stat(key))?.etag
+      if (etag === undefined) return undefined
+      return this.#readRange(await this.#share(key, etag), key, etag, offset, length, into)
+    })
   }
 
   async getTail(key: string, length: number): Promise<ObjectTail | undefined> {
-    const opened = await this.#openFile(key)
-    if (opened === undefined) return undefined
-    const { size, etag } = opened
-    const shared = await this.#share(key, etag, opened)
-    try {
+    return repeated(async () => {
+      const opened = await this.#openFile(key)
+      if (opened === undefined) return undefined
+      const { size, etag } = opened
       const wanted = Math.min(length, size)
-      const { file } = (await shared.opened)!
-      return { size, etag, bytes: await readExactly(this.#fs, file, key, size - wanted, wanted, size) }
-    } finally {
-      await this.#release(shared)
-    }
+      const bytes = await this.#readRange(await this.#share(key, etag, opened), key, etag, size - wanted, wanted)
+      return { size, etag, bytes }
+    })
   }
 
   async get(key: string, { maxBytes, signal }: WholeOptions = {}): Promise<ObjectTail | undefined> {
-    signal?.throwIfAborted()
-    const opened = await this.#openFile(key)
-    if (opened === undefined) return undefined
-    const { file, size, etag } = opened
-    try {
-      checkWhole(key, size, maxBytes)
-      return { size, etag, bytes: await readExactly(this.#fs, file, key, 0, size, size) }
-    } finally {
-      this.#fs.closeSync(file)
-    }
+    return repeated(async () => {
+      signal?.throwIfAborted()
+      const opened = await this.#openFile(key)
+      if (opened === undefined) return undefined
+      const { file, size, etag } = opened
+      try {
+        checkWhole(key, size, maxBytes)
+        return { size, etag, bytes: await readVersion(this.#fs, opened, key, 0, size) }
+      } finally {
+        this.#fs.closeSync(file)
+      }
+    })
   }
 
   async list(prefix: string, { deep = false }: ListOptions = {}): Promise<string[]> {
@@ -240,6 +238,30 @@ export class FileStore implements WritableStore {
     return shared
   }
 
+  /**
+   * Reads a range by a shared handle, and gives the handle back.
+   * @throws ConflictError if the file has another version than `etag`
+   */
+  async #readRange(
+    shared: Shared,
+    key: string,
+    etag: string,
+    offset: number,
+    length: number,
+    into?: Uint8Array,
+  ): Promise<Uint8Array> {
+    try {
+      const opened = await shared.opened
+      if (opened?.etag !== etag) throw changed(key)
+      return await readVersion(this.#fs, opened, key, offset, length, into)
+    } catch (error) {
+      if (isHyperslabError(error, 'ConflictError')) await this.#retire(`${key}\0${etag}`)
+      throw error
+    } finally {
+      await this.#release(shared)
+    }
+  }
+
   async #retire(version: string): Promise<void> {
     const shared = this.#open.get(version)
     if (shared === undefined) return
@@ -267,4 +289,14 @@ export class FileStore implements WritableStore {
     const opened = await shared.opened.catch(() => undefined)
     if (opened !== undefined) this.#fs.closeSync(opened.file)
   }
+}
+
+/** Repeats a read of the newest version if another program has rewritten the file during the read. */
+async function repeated<T>(read: () => Promise<T>): Promise<T> {
+  for (let attempts = 1; ; attempts++)
+    try {
+      return await read()
+    } catch (error) {
+      if (attempts === MAX_ATTEMPTS || !isHyperslabError(error, 'ConflictError')) throw error
+    }
 }

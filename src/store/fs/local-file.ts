@@ -46,7 +46,8 @@ export function readLocal({ path, etag, offset, length }: LocalRange, into: Uint
       if (more === 0) return false
       done += more
     }
-    return true
+    // A program can have rewritten the file during the read.
+    return toEtag(fs.fstatSync(file, { bigint: true })) === etag
   } catch {
     // The caller repeats the read through the store, which reports the error.
     return false
