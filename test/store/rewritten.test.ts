@@ -24,7 +24,7 @@ afterAll(async () => {
   await rm(folder, { recursive: true })
 })
 
-/** Sets the time of a file to an hour ago, since two changes within a tick of the clock give the same time. */
+/** Sets the time of a file to an hour ago, since two changes within a tick of the clock give one time. */
 const age = (path: string): void => fs.utimesSync(path, Date.now() / 1000 - 3600, Date.now() / 1000 - 3600)
 
 /** Writes other bytes of the same length into a file, which stays the same file. */

@@ -86,7 +86,7 @@ export function openForReading(fs: FileSystem, path: string): Promise<number> {
 }
 
 /** A version of a file, open for reading. */
-export interface OpenFile extends ObjectInfo {
+export interface FileVersion extends ObjectInfo {
   /** File descriptor. */
   readonly file: number
 }
@@ -97,9 +97,9 @@ export interface OpenFile extends ObjectInfo {
  * @throws ConflictError if another program has rewritten the file in place: the bytes can be of both versions
  * @throws FormatError if the file ends before
  */
-export async function readVersion(
+export async function readUnchanged(
   fs: FileSystem,
-  { file, size, etag }: OpenFile,
+  { file, size, etag }: FileVersion,
   path: string,
   offset: number,
   length: number,
@@ -107,8 +107,8 @@ export async function readVersion(
 ): Promise<Uint8Array> {
   const reading = readExactly(fs, file, path, offset, length, size, into)
   await reading.catch(() => {})
-  // A program that rewrites a file changes its time before its bytes, so an unchanged time after the read proves
-  // the bytes. The system has just used these data, so the call does not block.
+  // A program that rewrites a file changes its time before its bytes, so an unchanged time after the read
+  // proves the bytes. The system has just used these data, so the call does not block.
   if (toEtag(await onFile(path, 'read', async () => fs.fstatSync(file, { bigint: true }))) !== etag) throw changed(path)
   return reading
 }

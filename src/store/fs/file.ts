@@ -20,13 +20,13 @@ import { onFile, orMissing } from './errors.ts'
 import {
   checkedInfo,
   type FileSystem,
+  type FileVersion,
   fileInfo,
   fileSystem,
   folderOf,
-  type OpenFile,
   openForReading,
   orMissingSync,
-  readVersion,
+  readUnchanged,
 } from './file-system.ts'
 import { entriesInFolder, FilesOfMachine } from './local-files.ts'
 import { underLock } from './lock.ts'
@@ -35,7 +35,7 @@ import { checkVersion, FileStage, withFolder } from './stage.ts'
 
 /** A handle shared by readers. After it is retired, the last reader closes it. */
 interface Shared {
-  readonly opened: Promise<OpenFile | undefined>
+  readonly opened: Promise<FileVersion | undefined>
   readers: number
   retired: boolean
 }
@@ -127,7 +127,7 @@ export class FileStore implements WritableStore {
       const { file, size, etag } = opened
       try {
         checkWhole(key, size, maxBytes)
-        return { size, etag, bytes: await readVersion(this.#fs, opened, key, 0, size) }
+        return { size, etag, bytes: await readUnchanged(this.#fs, opened, key, 0, size) }
       } finally {
         this.#fs.closeSync(file)
       }
@@ -221,7 +221,7 @@ export class FileStore implements WritableStore {
    * file before its replacement continues to read the old version.
    * @param opened open handle of this version, which the store takes over
    */
-  async #share(key: string, etag: string, opened?: OpenFile): Promise<Shared> {
+  async #share(key: string, etag: string, opened?: FileVersion): Promise<Shared> {
     const version = `${key}\0${etag}`
     const known = this.#open.get(version)
     const shared = known ?? {
@@ -253,7 +253,7 @@ export class FileStore implements WritableStore {
     try {
       const opened = await shared.opened
       if (opened?.etag !== etag) throw changed(key)
-      return await readVersion(this.#fs, opened, key, offset, length, into)
+      return await readUnchanged(this.#fs, opened, key, offset, length, into)
     } catch (error) {
       if (isHyperslabError(error, 'ConflictError')) await this.#retire(`${key}\0${etag}`)
       throw error
@@ -271,7 +271,7 @@ export class FileStore implements WritableStore {
     await this.#release(shared)
   }
 
-  async #openFile(key: string): Promise<OpenFile | undefined> {
+  async #openFile(key: string): Promise<FileVersion | undefined> {
     const fs = this.#fs
     const file = await orMissing(key, 'read', () => openForReading(fs, key))
     if (file === undefined) return undefined
