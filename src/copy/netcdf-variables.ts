@@ -11,9 +11,10 @@ import {
 import { encodeTexts, lowHalves } from '../adapters/netcdf/write/elements.ts'
 import type { NetcdfKind } from '../adapters/netcdf/write/header.ts'
 import { checkDistinctNames, checkedName } from '../adapters/netcdf/write/names.ts'
-import { parseSign } from '../array/lazy/packing.ts'
+import { elementIn, parseSign, restoreSign } from '../array/lazy/signs.ts'
+import type { Element } from '../array/missing.ts'
 import { NETCDF4_FILL } from '../core/default-fill.ts'
-import { type DataOf, type DType, isNumeric, type NumericDType, toBytes, toElement } from '../core/dtype.ts'
+import { type DataOf, type DType, isBigInt, isFloat, isNumeric, type NumericDType, toBytes } from '../core/dtype.ts'
 import { HyperslabError, within } from '../core/errors.ts'
 import { TypedValue } from '../core/typed-value.ts'
 import { MISSING_TIME, type ScanOptions, scanIntegers, scanTexts, scanTimes } from './netcdf-values.ts'
@@ -39,6 +40,8 @@ interface Storage extends Pick<StoredVariable, 'type' | 'textBytes'> {
   encode(data: DataOf<DType>): Uint8Array
   /** Converts an element in an attribute. Returns undefined if the stored type has no such value. */
   element?(value: number | bigint): number | bigint | undefined
+  /** Converts a bound of valid values. Without it, bounds are converted like elements. */
+  bound?(value: number | bigint): number | bigint | undefined
   /** Attributes to set. An undefined value removes the attribute. */
   readonly attributes?: Readonly<Record<string, unknown>>
 }
@@ -62,6 +65,7 @@ export function storeVariable(
   const { name: array } = exported
   return within({ array }, async () => {
     const given = withMissing(exported)
+    const hasOtherSign = typeof givenSign(given, exported.array.dtype) === 'string'
     const storage = await chooseStorage(exported, given, kind, warnings, options)
     for (const [name, value] of Object.entries(storage.attributes ?? {}))
       if (value === undefined) given.delete(name)
@@ -72,7 +76,7 @@ export function storeVariable(
     const fill =
       isText || type === 'int8' || type === 'uint8' ? undefined : NETCDF4_FILL[type as NumericDType & keyof typeof NETCDF4_FILL]
     if (implied !== undefined && implied !== fill) given.set('_FillValue', new TypedValue({ type, value: implied }))
-    const attributes = encodeAttributes(given, kind, array, warnings, storage, exported.array.dtype)
+    const attributes = encodeAttributes(given, kind, warnings, storage, { array, dtype: exported.array.dtype, hasOtherSign })
     return {
       exported,
       type,
@@ -91,10 +95,17 @@ const BYTES: Readonly<Record<string, number>> = { int8: 1, uint8: 1, int16: 2, u
 function withMissing({ array: { dtype }, attributes, fill, implied }: ExportedArray): Map<string, unknown> {
   const all = new Map(attributes)
   const key = dtype === 'string' ? 'missing_value' : '_FillValue'
-  const isNamed = all.has(key) || all.has('missing_value')
+  // If there are several missing values, `missing_value` may name the others alone.
+  const isNamed = all.has(key) || namesElement(all.get('missing_value'), dtype, fill)
   const isTold = fill === undefined || implied !== undefined || isNamed || dtype === 'timestamp_ns'
   return isTold ? all : all.set(key, new TypedValue({ type: dtype, value: fill }))
 }
+
+/** Whether an attribute names an element. Texts are compared as they are. */
+const namesElement = (given: unknown, dtype: DType, element: Element | undefined): boolean =>
+  isNumeric(dtype)
+    ? toElements(given, dtype)?.some((value) => Object.is(value, element) || value === element) === true
+    : given !== undefined
 
 /** Returns the stored form of a missing value that no attribute of the source names. */
 const impliedFill = ({ implied }: ExportedArray, { element = (value) => value }: Storage): number | bigint | undefined =>
@@ -118,8 +129,7 @@ async function chooseStorage(
     throw new HyperslabError('UnsupportedError', text, { actual: dtype })
   }
   if (kind === 5) return { type: dtype, encode: asBytes }
-  const unsigned = given.get('_Unsigned')
-  const sign = parseSign(dtype, unsigned instanceof TypedValue ? unsigned.value : unsigned)
+  const sign = givenSign(given, dtype)
   if (dtype === 'int64' || dtype === 'uint64') {
     const isUnsigned = sign === 'unsigned' || (dtype === 'uint64' && sign !== 'signed')
     const missing = (implied ?? fill) as bigint | undefined
@@ -127,7 +137,7 @@ async function chooseStorage(
     const stored = missing === undefined || holds(missing, isUnsigned) ? missing : low > LEAST ? BigInt(LEAST) : high < MOST ? BigInt(MOST) : null // biome-ignore format: one line
     if (!fits || stored === null) return { type: dtype, encode: asBytes }
     warnings.push(`'${name}': values of ${dtype} are written as int32, which holds all of them${changedFill(missing, stored)}`)
-    return { ...storeHalves(missing, stored), ...(sign !== undefined && { attributes: { _Unsigned: undefined } }) }
+    return { ...storeHalves(missing, stored, sign), ...(sign !== undefined && { attributes: { _Unsigned: undefined } }) }
   }
   if (!dtype.startsWith('uint')) return { type: dtype, encode: asBytes }
   const type = dtype.slice(1) as 'int8' | 'int16' | 'int32'
@@ -140,6 +150,11 @@ async function chooseStorage(
   }
 }
 
+function givenSign(given: ReadonlyMap<string, unknown>, dtype: DType): ReturnType<typeof parseSign> {
+  const unsigned = given.get('_Unsigned')
+  return parseSign(dtype, unsigned instanceof TypedValue ? unsigned.value : unsigned)
+}
+
 const [LEAST, MOST] = [-(2 ** 31), 2 ** 31 - 1]
 
 const holds = (value: bigint, isUnsigned: boolean): boolean => value >= (isUnsigned ? 0n : LEAST) && value <= MOST
@@ -148,7 +163,11 @@ const changedFill = (missing: bigint | undefined, stored: bigint | undefined): s
   missing === stored ? '' : `; the missing value ${missing} becomes ${stored}`
 
 /** Stores the low halves of 64-bit integers. The missing value may be replaced by another one. */
-function storeHalves(missing: bigint | undefined, stored: bigint | undefined): Storage {
+function storeHalves(
+  missing: bigint | undefined,
+  stored: bigint | undefined,
+  sign: 'signed' | 'unsigned' | undefined | null,
+): Storage {
   const isSame = missing === stored
   return {
     type: 'int32',
@@ -161,6 +180,8 @@ function storeHalves(missing: bigint | undefined, stored: bigint | undefined): S
       const own = Number(BigInt(value) === missing ? stored! : value)
       return own >= LEAST && own <= MOST ? own : undefined
     },
+    // All values lie within int32, so farther bounds exclude none of them.
+    bound: (value) => Math.max(LEAST, Math.min(MOST, Number(typeof sign === 'string' ? restoreSign(value, 64, sign) : value))),
   }
 }
 
@@ -200,32 +221,37 @@ function storeTimes(
 }
 
 /** Returns the values of an attribute as elements; undefined if the type cannot represent all of them. */
-function toElements(given: unknown, dtype: NumericDType): (number | bigint)[] | undefined {
+function toElements(given: unknown, dtype: NumericDType, hasOtherSign = false): (number | bigint)[] | undefined {
   const numbers = attributeValue(given)
   if (numbers === undefined || typeof numbers === 'string') return undefined
-  try {
-    return numbers.list.map((value) => toElement(dtype, typeof value === 'bigint' && !dtype.includes('64') ? Number(value) : value) as number | bigint) // biome-ignore format: one line
-  } catch {
-    return undefined
-  }
+  const list = numbers.list.map((value) =>
+    elementIn(dtype, typeof value === 'bigint' && !isBigInt(dtype) ? Number(value) : value, hasOtherSign),
+  )
+  return list.includes(undefined) ? undefined : (list as (number | bigint)[])
 }
+
+/** Whether both are types of integers with the same width. */
+const isAlike = (one: DType, other: DType): boolean => !isFloat(one) && one.replace('u', '') === other.replace('u', '')
 
 /** Encodes the attributes of a variable. */
 function encodeAttributes(
   given: ReadonlyMap<string, unknown>,
   kind: NetcdfKind | undefined,
-  array: string,
   warnings: string[],
-  { type, element = (value) => value }: Storage,
-  dtype: DType,
+  { type, element = (value) => value, bound = element }: Storage,
+  { array, dtype, hasOtherSign }: { readonly array: string; readonly dtype: DType; readonly hasOtherSign: boolean },
 ): HeaderAttribute[] {
   const own = (name: string, value: unknown): TypedNumbers | undefined => {
     if (type === 'char' || !OF_ELEMENTS.includes(name)) return undefined
     const numbers = attributeValue(value)
     if (numbers === undefined || typeof numbers === 'string') return undefined
     if (numbers.dtype === type) return numbers
-    const isOfType = name === '_FillValue' || numbers.dtype === dtype
-    const list = isOfType && isNumeric(dtype) ? toElements(value, dtype)?.map(element) : undefined
+    // Bounds of the other sign would become floats, which bound unpacked values.
+    const isOfType = name === '_FillValue' || numbers.dtype === dtype || (hasOtherSign && isAlike(numbers.dtype, dtype))
+    const list =
+      isOfType && isNumeric(dtype)
+        ? toElements(value, dtype, hasOtherSign)?.map(name.startsWith('valid_') ? bound : element)
+        : undefined
     return list === undefined || list.includes(undefined)
       ? undefined
       : { dtype: type, list: list as readonly (number | bigint)[] }

@@ -4,6 +4,7 @@ import type { JsonObject } from '../adapters/zarr/document.ts'
 import { groupsAbove } from '../adapters/zarr/hierarchy.ts'
 import { type NamedAttributes, namedAttributes } from '../adapters/zarr/named-attributes.ts'
 import { rootPath } from '../adapters/zarr/open.ts'
+import { impliedMissing } from '../adapters/zarr/write/array-store.ts'
 import { attributesDocument, groupDocument } from '../adapters/zarr/write/document.ts'
 import { documentIn, membership } from '../adapters/zarr/write/members.ts'
 import { type NewZarrArray, newArray, type ZarrDType } from '../adapters/zarr/write/new-array.ts'
@@ -17,7 +18,7 @@ import { missingElement, missingElements } from '../array/missing.ts'
 import { type BlockSource, bytesOf } from '../array/source.ts'
 import { COMPLEX_AXIS } from '../core/complex.ts'
 import { largestDivisor } from '../core/divisors.ts'
-import { type DType, isFixed, isFloat, readElement, type ScalarOf } from '../core/dtype.ts'
+import { isFixed, isFloat, readElement } from '../core/dtype.ts'
 import { HyperslabError, isHyperslabError, rethrowWithin, within } from '../core/errors.ts'
 import { METADATA_BYTES, writeJson } from '../core/json.ts'
 import { member } from '../core/member.ts'
@@ -536,10 +537,10 @@ function plannedArray(
   // Readers find missing elements by the attribute. Missing times are always NaT, and
   // bytes are no values of JSON.
   const key = dtype === 'string' ? 'missing_value' : '_FillValue'
-  const implied = exported.implied ?? array.source.missing?.implied
+  const implied = impliedMissing(dtype, exported.implied ?? array.source.missing?.implied, !isUnnamed)
   const isTold = missing === undefined || implied !== undefined || own.has(key) || dtype === 'timestamp_ns' || dtype === 'binary'
   const missingValue = missing === undefined ? undefined : readElement(dtype, [missing] as never, 0)
-  const fillValue = (implied as ScalarOf<DType> | undefined) ?? given ?? missingValue
+  const fillValue = implied ?? given ?? missingValue
   const options: NewZarrArray<ZarrDType> = {
     dtype: complex?.dtype ?? dtype,
     shape,

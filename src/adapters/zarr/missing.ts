@@ -1,4 +1,4 @@
-import { elementIn, parseSign } from '../../array/lazy/packing.ts'
+import { elementIn, parseSign } from '../../array/lazy/signs.ts'
 import { type Missing, NOTHING } from '../../array/missing.ts'
 import { decodeBase64 } from '../../core/base64.ts'
 import { DEFAULT_FILL } from '../../core/default-fill.ts'
@@ -37,18 +37,19 @@ export function parseMissing({ version, type, fillValue, attrs, isNamed }: Missi
   const ofFill =
     version === 2 && fillValue !== undefined ? [fillValue] : elementsNamed('_FillValue', attrs, type).filter(isElement)
   const implied =
-    version === 3 && isNamed && member(attrs, '_FillValue') === undefined && isDefaultFill(type, fillValue)
-      ? fillValue
-      : undefined
+    version === 3 && member(attrs, '_FillValue') === undefined && isImplied(type, fillValue, isNamed) ? fillValue : undefined
   const named = [...ofFill, ...elementsNamed('missing_value', attrs, type).filter(isElement)]
   if (implied !== undefined) return { ...withoutNaN([...named, implied]), implied }
   return named.length === 0 ? NOTHING : withoutNaN(named)
 }
 
 /**
- * Whether the value is the one that the netCDF library stores in unwritten elements. It has none for bytes.
+ * Whether readers of Zarr treat the fill value as missing although no attribute names it. It must be the
+ * value that the netCDF library stores in unwritten elements, of a type of the classic formats. Other types,
+ * bytes, and arrays without names of axes have no such value: copies to Zarr name theirs in `_FillValue`.
  */
-const isDefaultFill = ({ kind, dtype }: StoredType, value: Scalar | undefined): boolean =>
+export const isImplied = ({ kind, dtype }: Pick<StoredType, 'kind' | 'dtype'>, value: unknown, isNamed: boolean): boolean =>
+  isNamed &&
   (kind === 'int' || kind === 'float') &&
   dtype !== 'int8' &&
   value !== undefined &&

@@ -13,7 +13,7 @@ import type { JsonObject } from '../document.ts'
 import { withDurationUnit } from '../duration-units.ts'
 import { checkPath, groupsAbove } from '../hierarchy.ts'
 import type { ZarrArrayMetadata } from '../metadata.ts'
-import { parseMissing } from '../missing.ts'
+import { isImplied, parseMissing } from '../missing.ts'
 import {
   arrayAttributes,
   arrayDocument,
@@ -174,8 +174,18 @@ export function storedAttributes(array: DiskArray): JsonObject {
 
 const MISSING = ['_FillValue', 'missing_value']
 
-function missingAttributes({ values, nan }: Missing, { dtype, fillValue, missing: own }: BlockSource): JsonObject {
-  const named = values.filter((value) => value !== own?.implied)
+/** Returns the missing value that readers of Zarr know although no attribute names it. */
+export function impliedMissing(dtype: DType, implied: unknown, isNamed: boolean): ScalarOf<DType> | undefined {
+  return isImplied(toStoredType(dtype), implied, isNamed) ? (implied as ScalarOf<DType>) : undefined
+}
+
+const findImplied = ({ dtype, missing, dimensionNames }: BlockSource): ScalarOf<DType> | undefined =>
+  impliedMissing(dtype, missing?.implied, dimensionNames !== undefined)
+
+function missingAttributes({ values, nan }: Missing, source: BlockSource): JsonObject {
+  const { dtype, fillValue } = source
+  const implied = findImplied(source)
+  const named = values.filter((value) => value !== implied)
   const missing: readonly ScalarOf<DType>[] = nan ? [...named, Number.NaN] : named
   const first = missing.find((value) => value === fillValue) ?? missing[0]
   const others = missing.filter((value) => value !== first && !(Number.isNaN(value) && Number.isNaN(first)))
@@ -183,7 +193,7 @@ function missingAttributes({ values, nan }: Missing, { dtype, fillValue, missing
   if (dtype === 'binary') return {}
   if (dtype === 'string') return missing.length === 0 ? {} : { missing_value: others.length === 0 ? first : missing }
   // The implied missing value is not named by `_FillValue`, because the source names it in no attribute.
-  if (own?.implied !== undefined) return missing.length === 0 ? {} : attributesDocument(new Map([['missing_value', missing]]))
+  if (implied !== undefined) return missing.length === 0 ? {} : attributesDocument(new Map([['missing_value', missing]]))
   return {
     ...(first !== undefined && { _FillValue: missingDocument(first, dtype) }),
     ...(others.length > 0 && attributesDocument(new Map([['missing_value', others]]))),
@@ -197,7 +207,7 @@ function saysAlike(attrs: JsonObject, { values, nan }: Missing, source: BlockSou
     type: toStoredType(source.dtype),
     fillValue: source.missing?.implied,
     attrs,
-    isNamed: true,
+    isNamed: source.dimensionNames !== undefined,
   })
   const texts = (list: readonly unknown[]): string => [...new Set(list.map(String))].sort().join()
   return said.nan === nan && texts(said.values) === texts(values)

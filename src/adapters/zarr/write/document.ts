@@ -1,4 +1,4 @@
-import { parseSign } from '../../../array/lazy/packing.ts'
+import { parseSign } from '../../../array/lazy/signs.ts'
 import type { NamedValues } from '../../../array/source.ts'
 import { encodeBase64 } from '../../../core/base64.ts'
 import { type DType, elementBytes, isFixed, isFloat, isNumeric, type ScalarOf } from '../../../core/dtype.ts'
