@@ -1,5 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { DiskArray } from '../../array/disk-array.ts'
+import { elementIn, parseSign } from '../../array/lazy/signs.ts'
 import { type Missing, NOTHING } from '../../array/missing.ts'
 import type { BlockSource } from '../../array/source.ts'
 import { innerAxisNames } from '../../core/complex.ts'
@@ -10,7 +11,7 @@ import {
   type FixedDType,
   fromBytes,
   isFixed,
-  isFloat,
+  type NumericDType,
   type ScalarOf,
   type TypedArray,
 } from '../../core/dtype.ts'
@@ -443,19 +444,11 @@ async function openArray(
  */
 function findMissing({ dtype, isComplex }: ElementPlan, attrs: Hdf5Attributes, unwritten: unknown): Missing {
   if (!isFixed(dtype) || dtype === 'bool' || isComplex) return NOTHING
+  const hasOtherSign = typeof parseSign(dtype, attrs.get('_Unsigned')) === 'string'
   const values = ['_FillValue', 'missing_value']
     .flatMap((name) => attributeNumbersIn(attrs, name, dtype as FixedDType))
-    .filter((value) => fits(dtype, value)) as ScalarOf<DType>[]
+    .flatMap((value) => elementIn(dtype as NumericDType, value, hasOtherSign) ?? []) as ScalarOf<DType>[]
   const implied = elementBytes(dtype) === 1 ? undefined : NETCDF4_FILL[dtype as keyof typeof NETCDF4_FILL]
   if (implied === undefined || implied !== unwritten || attrs.has('_FillValue')) return { values, nan: false }
   return { values: [...values, implied], nan: false, implied }
-}
-
-/** Whether an element of the type can have this value. */
-function fits(dtype: DType, value: number | bigint): boolean {
-  if (isFloat(dtype)) return true
-  const [, sign, bits] = /^(u?)int(\d+)$/.exec(dtype) ?? []
-  if (bits === undefined || (typeof value === 'number' && !Number.isInteger(value))) return false
-  const wide = BigInt(value)
-  return (sign === 'u' ? BigInt.asUintN(Number(bits), wide) : BigInt.asIntN(Number(bits), wide)) === wide
 }

@@ -1,6 +1,6 @@
 /// <reference lib="esnext.disposable" preserve="true" />
 import { DiskArray } from '../../array/disk-array.ts'
-import { elementIn, parseSign } from '../../array/lazy/packing.ts'
+import { elementIn, parseSign } from '../../array/lazy/signs.ts'
 import type { Missing } from '../../array/missing.ts'
 import { SCALAR_CHECKS, type ScalarOptions } from '../../array/source.ts'
 import type { AsyncBuffer } from '../../core/async-buffer.ts'
@@ -222,7 +222,7 @@ function valuesOf<D extends ClassicDType>(dtype: D, attributes: NetcdfAttributes
   const given = attributes.get(name)
   if (given === undefined || typeof given === 'string') return []
   const list: readonly (number | bigint)[] = typeof given === 'object' ? Array.from(given as ArrayLike<number>) : [given]
-  const hasOtherSign = parseSign(dtype, attributes.get('_Unsigned')) === 'unsigned'
+  const hasOtherSign = typeof parseSign(dtype, attributes.get('_Unsigned')) === 'string'
   return list.flatMap((value) => (elementIn(dtype, value, hasOtherSign) as ScalarOf<D> | undefined) ?? [])
 }
 

@@ -1,45 +1,12 @@
-import { type DType, elementBytes, isNumeric, type NumericDType, toElement } from '../../core/dtype.ts'
-import { type ErrorDetails, HyperslabError, isHyperslabError } from '../../core/errors.ts'
+import { isNumeric } from '../../core/dtype.ts'
+import { type ErrorDetails, HyperslabError } from '../../core/errors.ts'
 import { type MissingOf, missingElements } from '../missing.ts'
 import type { NamedValues } from '../source.ts'
 import type { ScaledOptions } from './scaled.ts'
+import { elementOfSign, parseSign } from './signs.ts'
 
 interface Attributed extends MissingOf {
   readonly label?: ErrorDetails
-}
-
-/**
- * Returns the sign that NetCDF's `_Unsigned` gives integers, in any spelling of true and false. Returns
- * undefined if their type has this sign already, and null for other values of the attribute.
- */
-export function parseSign(dtype: DType, given: unknown): 'signed' | 'unsigned' | undefined | null {
-  const text = String(given ?? '').trim().toLowerCase() // biome-ignore format: one line
-  const word = text.replaceAll('\0', '')
-  if (given !== undefined && word !== 'true' && word !== 'false') return null
-  if (word === 'true' && /^int/.test(dtype)) return 'unsigned'
-  return word === 'false' && /^uint/.test(dtype) ? 'signed' : undefined
-}
-
-/** Converts a value to an element. If the values have the other sign, the element has the same bits. */
-export function elementOfSign(dtype: NumericDType, value: number | bigint, hasOtherSign: boolean): number | bigint {
-  const number = Number(value)
-  const wrap = 2 ** (8 * elementBytes(dtype))
-  const isUnsigned = dtype.startsWith('uint')
-  const isOther = isUnsigned ? number < 0 && number >= -wrap / 2 : number >= wrap / 2 && number < wrap
-  if (!hasOtherSign || !isOther) return toElement(dtype, value) as number | bigint
-  if (typeof value === 'bigint' || wrap > 2 ** 53)
-    return isUnsigned ? BigInt.asUintN(64, BigInt(value)) : BigInt.asIntN(64, BigInt(value))
-  return isUnsigned ? number + wrap : number - wrap
-}
-
-/** Converts as {@link elementOfSign}; returns undefined if no element equals the value. */
-export function elementIn(dtype: NumericDType, value: number | bigint, hasOtherSign: boolean): number | bigint | undefined {
-  try {
-    return elementOfSign(dtype, value, hasOtherSign)
-  } catch (error) {
-    if (isHyperslabError(error, 'InvalidArgumentError')) return undefined
-    throw error
-  }
 }
 
 /**

@@ -1,10 +1,11 @@
-import { elementBytes, type FixedDType, isBigInt, toElement } from '../../core/dtype.ts'
+import { elementBytes, isBigInt, type NumericDType, toElement } from '../../core/dtype.ts'
 import { type MissingElements, missingElement, missingElements } from '../missing.ts'
 import { missingTest } from '../missing-test.ts'
 import { isBetween, restateFill } from '../part-stats.ts'
 import type { BlockSource, PartStats } from '../source.ts'
 import { casting } from './astype.ts'
 import type { Converting } from './converted.ts'
+import { elementOfSign, restoreSign } from './signs.ts'
 
 /** Complete definition of how values are packed. */
 export interface Packing {
@@ -24,34 +25,34 @@ export function unpacking(
   source: BlockSource,
   { scaleFactor, addOffset, unsigned, signed, dtype, missing, validRange }: Packing,
 ): Converting {
-  const packed = source.dtype as FixedDType
+  const packed = source.dtype as NumericDType
   const isMissing = missingTest(missing) ?? (() => false)
   const fill = missingElement(missing)
   const pack = casting('float64', packed, true)
   const rounds = packed !== 'float32' && packed !== 'float64'
-  const wrap = 2 ** (8 * elementBytes(packed))
+  const bits = 8 * elementBytes(packed)
+  const wrap = 2 ** bits
   const back = (value: number): unknown => {
     if (Number.isNaN(value)) return fill ?? pack(value as never)
     const exact = (value - addOffset) / scaleFactor
     const whole = rounds ? Math.round(exact) + 0 : exact
-    // Values that the signed type cannot represent are moved outside the packed type, which then rejects
-    // them.
-    if (signed) return pack((whole >= -wrap / 2 && (whole < 0 || whole >= wrap / 2) ? whole + wrap : whole) as never)
-    return pack((unsigned && whole < wrap && (whole < 0 || whole >= wrap / 2) ? whole - wrap : whole) as never)
+    if (sign === undefined || !Number.isInteger(whole)) return pack(whole as never)
+    const [low, high] = sign === 'unsigned' ? [0, wrap] : [-half, half]
+    if (whole >= low && whole < high) return elementOfSign(packed, isBigInt(packed) ? BigInt(whole) : whole, true)
+    // Values without an element are moved outside the packed type, which then rejects them.
+    return pack((whole < 0 ? whole - wrap : whole + wrap) as never)
   }
   const half = wrap / 2
-  const restoreSign = (value: number | bigint): number =>
-    unsigned && value < 0 ? Number(value) + wrap : signed && value >= half ? Number(value) - wrap : Number(value)
+  const sign = unsigned ? 'unsigned' : signed ? 'signed' : undefined
+  const toValue = (element: number | bigint): number | bigint => (sign === undefined ? element : restoreSign(element, bits, sign))
   // Bounds are stored like the values: for unsigned ones, -1 is the largest.
-  const [lowest, highest] = (validRange ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]).map((bound) =>
-    Number.isFinite(Number(bound)) ? restoreSign(bound) : Number(bound),
-  ) as [number, number]
+  const [lowest, highest] = (validRange ?? [Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]).map(toValue) as [number, number]
   const isOutside =
     validRange === undefined
       ? () => false
-      : (value: number | bigint): boolean => restoreSign(value) < lowest || restoreSign(value) > highest
-  const forth = (value: number | bigint): number =>
-    isMissing(value) || isOutside(value) ? Number.NaN : restoreSign(value) * scaleFactor + addOffset
+      : (element: number | bigint): boolean => toValue(element) < lowest || toValue(element) > highest
+  const unpack = (element: number | bigint): number => Number(toValue(element)) * scaleFactor + addOffset
+  const forth = (element: number | bigint): number => (isMissing(element) || isOutside(element) ? Number.NaN : unpack(element))
   const forthAll: Converting['forthAll'] = (below, above, count) => {
     const [input, output] = [below.data as ArrayLike<number>, above.data as number[]]
     // NaN equals nothing, so it matches no value.
@@ -64,7 +65,7 @@ export function unpacking(
       output[b] = isNone ? Number.NaN : number * scaleFactor + addOffset
     }
   }
-  const end = (value: number | bigint): number => toElement(dtype, restoreSign(value) * scaleFactor + addOffset) as number
+  const end = (element: number | bigint): number => toElement(dtype, unpack(element)) as number
   const statsOf = (stats: PartStats): PartStats | undefined => {
     const [fillBelow] = missingElements({ dtype: packed, fillValue: source.fillValue }).values
     const isNone = isMissing(source.fillValue === undefined ? undefined : (fillBelow ?? Number.NaN))

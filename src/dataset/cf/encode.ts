@@ -1,6 +1,6 @@
 import { DiskArray } from '../../array/disk-array.ts'
 import { elementwise } from '../../array/lazy/elementwise.ts'
-import { elementIn, elementOfSign, parseSign } from '../../array/lazy/packing.ts'
+import { elementIn, elementOfSign, parseSign } from '../../array/lazy/signs.ts'
 import { type Element, isAnyMissing, missingElement, missingElements, NOTHING } from '../../array/missing.ts'
 import { missingTest } from '../../array/missing-test.ts'
 import {

@@ -1,3 +1,4 @@
+import { restoreSign } from '../../array/lazy/signs.ts'
 import { type DType, elementBytes, isFloat, isNumeric, type NumericDType } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { counted } from '../../core/inspect.ts'
@@ -196,12 +197,9 @@ function withSign(
   { dtype, sign, isNarrow }: { readonly dtype: NumericDType; readonly sign: Bounded['sign']; readonly isNarrow: boolean },
 ): readonly [number | bigint, number | bigint] {
   if (sign === undefined) return [low, high]
-  const wrap = 2 ** (8 * elementBytes(dtype))
-  const isBeyond = (bound: number | bigint): boolean => (sign === 'unsigned' ? bound < 0 : bound >= wrap / 2)
-  const wrapped = (bound: number | bigint): number =>
-    Number.isFinite(Number(bound)) && isBeyond(bound) && isNarrow
-      ? Number(bound) + (sign === 'unsigned' ? wrap : -wrap)
-      : Number(bound)
+  const bits = 8 * elementBytes(dtype)
+  const isBeyond = (bound: number | bigint): boolean => (sign === 'unsigned' ? bound < 0 : bound >= 2 ** (bits - 1))
+  const wrapped = (bound: number | bigint): number | bigint => (isNarrow ? restoreSign(bound, bits, sign) : bound)
   const [from, to] = [wrapped(low), wrapped(high)]
   if (sign === 'signed') {
     // If wrapping moves the high end below the low one, the written value counts: it is above all values.
@@ -209,5 +207,5 @@ function withSign(
     return [isBeyond(from) ? Number.POSITIVE_INFINITY : from, isOpen ? Number.POSITIVE_INFINITY : to]
   }
   // If wrapping moves the low end above the high one, the written value counts: it is below all values.
-  return [Number(low) < 0 && (from < 0 || from > to) ? Number.NEGATIVE_INFINITY : from, to < 0 ? Number.NEGATIVE_INFINITY : to]
+  return [low < 0 && (from < 0 || from > to) ? Number.NEGATIVE_INFINITY : from, to < 0 ? Number.NEGATIVE_INFINITY : to]
 }
