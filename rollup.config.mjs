@@ -99,7 +99,7 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
     const entries = [...getModuleIds()].filter(
       (each) =>
         getModuleInfo(each).isEntry &&
-        !/\/(cli\/main|runtime\/(cluster|dataset|hdf5|netcdf|plan|store|tree|zarr))\.js$/.test(each),
+        !/\/(cli\/main|runtime\/(cluster|dataset|geotiff|hdf5|netcdf|plan|store|tree|zarr))\.js$/.test(each),
     )
     for (const entry of entries) atOnce.add(entry)
     labelled.add([...getModuleIds()].find((each) => each.endsWith('/build/js/dataset/dataset.js')))
@@ -236,6 +236,7 @@ const ENTRIES = {
   index: 'runtime/index',
   store: 'runtime/store',
   plan: 'runtime/plan',
+  geotiff: 'runtime/geotiff',
   hdf5: 'runtime/hdf5',
   netcdf: 'runtime/netcdf',
   zarr: 'runtime/zarr',

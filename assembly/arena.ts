@@ -7,8 +7,8 @@
  * region are readable and belong to no other region, so kernels may load whole vectors at the end of their
  * input. No region is below 64 KiB, so no 16-bit offset reaches from a region to address 0.
  *
- *     | tables of reading.ts, compute.ts, filters.ts, rare-filters.ts, zstd | (112 KiB) | regions | free ... |
- *                                                                                         top ^
+ *     | tables of reading.ts, compute.ts, filters.ts, rare-filters.ts, tiff.ts, zstd | (112 KiB) | regions | free ... |
+ *                                                                                                    top ^
  *
  * Each region is followed by its slack.
  *

@@ -1,8 +1,8 @@
 /**
  * Kernel ABI: the exports of the complete module, which `initKernels` accepts. Pointers are byte addresses;
- * each file states the contract of its exports. The package embeds the same kernels as five modules over one
- * memory: `reading.ts`, and `compute.ts`, `filters.ts`, `rare-filters.ts` and `zstd-encode/`, which are
- * loaded on first use.
+ * each file states the contract of its exports. The package embeds the same kernels as six modules over one
+ * memory: `reading.ts`, and `compute.ts`, `filters.ts`, `rare-filters.ts`, `tiff.ts` and `zstd-encode/`,
+ * which are loaded on first use.
  */
 export { arenaAlloc, arenaMark, arenaReset } from './arena'
 export { bloscLzDecode } from './blosclz-decode'
@@ -13,6 +13,8 @@ export { stats } from './extremes'
 export { lz4Decode } from './lz4-decode'
 export { lzfDecode } from './lzf-decode'
 export { lz4Bound, lz4Encode } from './lz4-encode'
+export { lzwDecode } from './lzw-decode'
+export { packBitsDecode } from './packbits-decode'
 export { find, firstRows } from './places'
 export { pick } from './pick'
 export { project } from './project'
@@ -21,7 +23,9 @@ export { bitShuffle, shuffle } from './shuffle'
 export { swap } from './swap'
 export { szipDecode } from './szip-decode'
 export { scaleTimes } from './times'
+export { addLeft, joinPlanes } from './undo-prediction'
 export { unpackFields } from './unpack-fields'
+export { reverseBits, unpackRows, widenTriples } from './unpack-rows'
 export { unscale } from './unscale'
 export { bitUnshuffle, unshuffle } from './unshuffle'
 export { widenBrain, widenHalf } from './widen'

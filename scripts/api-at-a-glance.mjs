@@ -12,6 +12,7 @@ const ENTRIES = {
   hyperslab: 'src/runtime/index.ts',
   'hyperslab/dataset': 'src/runtime/dataset.ts',
   'hyperslab/zarr': 'src/runtime/zarr.ts',
+  'hyperslab/geotiff': 'src/runtime/geotiff.ts',
   'hyperslab/hdf5': 'src/runtime/hdf5.ts',
   'hyperslab/netcdf': 'src/runtime/netcdf.ts',
   'hyperslab/tree': 'src/runtime/tree.ts',

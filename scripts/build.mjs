@@ -12,6 +12,7 @@ const MODULES = [
   'src/kernels/compute',
   'src/kernels/filters',
   'src/kernels/rare-filters',
+  'src/kernels/tiff',
   'src/codec/zstd-wasm',
   'src/codec/zstd-encode',
 ].map((name) => `${name}.generated.ts`)
@@ -21,6 +22,7 @@ const TARGETS = [
   ['assembly/compute.ts', 'compute'],
   ['assembly/filters.ts', 'filters'],
   ['assembly/rare-filters.ts', 'rare-filters'],
+  ['assembly/tiff.ts', 'tiff'],
   ['assembly/zstd/index.ts', 'zstd'],
   ['assembly/zstd-encode/index.ts', 'zstd-encode'],
 ]
@@ -30,7 +32,9 @@ const STEPS = {
     makes: 'kernels of AssemblyScript, and the modules that embed them',
     reads: ['assembly', 'asconfig.json', 'scripts'],
     writes: [
-      ...['kernels', 'reading', 'compute', 'filters', 'rare-filters', 'zstd', 'zstd-encode'].map((name) => `build/${name}.wasm`),
+      ...['kernels', 'reading', 'compute', 'filters', 'rare-filters', 'tiff', 'zstd', 'zstd-encode'].map(
+        (name) => `build/${name}.wasm`,
+      ),
       ...MODULES,
     ],
     async run() {

@@ -28,7 +28,7 @@ function textOf(wasm) {
 const bytesOf = (name) => readFileSync(`build/${name}.wasm`)
 const run = (name, imports) => new WebAssembly.Instance(new WebAssembly.Module(bytesOf(name)), imports).exports
 
-// The kernels are six modules over one memory. The tables of each end before those of the next begin, and
+// The kernels are seven modules over one memory. The tables of each end before those of the next begin, and
 // the last before the arena. Both modules of Zstandard rebuild their tables with each call, so these share
 // one place.
 const { wholeEnd } = run('kernels')
@@ -37,10 +37,11 @@ const over = { env: { memory: reading.memory } }
 const { computeEnd } = run('compute', over)
 const { filtersEnd } = run('filters', over)
 const { rareFiltersEnd } = run('rare-filters', over)
+const { tiffEnd } = run('tiff', over)
 const { zstdDataEnd, zstdTables, zstdEnd } = run('zstd', over)
 const encode = run('zstd-encode', over)
 const { targets } = JSON.parse(readFileSync('asconfig.json', 'utf8'))
-const { compute, filters, 'rare-filters': rareFilters, zstd, 'zstd-encode': zstdEncode } = targets
+const { compute, filters, 'rare-filters': rareFilters, tiff, zstd, 'zstd-encode': zstdEncode } = targets
 const places = [
   reading.readingEnd.value,
   compute.memoryBase,
@@ -49,6 +50,8 @@ const places = [
   filtersEnd.value,
   rareFilters.memoryBase,
   rareFiltersEnd.value,
+  tiff.memoryBase,
+  tiffEnd.value,
   zstd.memoryBase,
   zstdDataEnd.value,
   zstdTables.value,
@@ -68,6 +71,7 @@ for (const [name, target] of [
   ['compute', 'src/kernels/compute.generated.ts'],
   ['filters', 'src/kernels/filters.generated.ts'],
   ['rare-filters', 'src/kernels/rare-filters.generated.ts'],
+  ['tiff', 'src/kernels/tiff.generated.ts'],
   ['zstd', 'src/codec/zstd-wasm.generated.ts'],
   ['zstd-encode', 'src/codec/zstd-encode.generated.ts'],
 ]) {

@@ -14,7 +14,7 @@ const source = (path) => fileURLToPath(new URL(`../src/${path}`, import.meta.url
 const withoutKernels = {
   name: 'without-kernels',
   load: (id) => {
-    const name = ['reading', 'compute', 'rare-filters']
+    const name = ['reading', 'compute', 'rare-filters', 'tiff']
       .find((each) => id === source(`kernels/${each}.generated.ts`))
       ?.toUpperCase()
       .replace('-', '_')

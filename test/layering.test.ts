@@ -84,6 +84,7 @@ const LAYERS: Record<string, string[]> = {
   ],
   'adapters/netcdf': ['core', 'kernels', 'grid', 'array', 'engine', 'pool/task', 'store/store'],
   'adapters/hdf5': ['core', 'kernels', 'grid', 'array', 'codec', 'store/store', 'pool/task', 'engine'],
+  'adapters/geotiff': ['core', 'kernels', 'grid', 'array', 'codec', 'store/store', 'pool/task', 'engine'],
   // Resolves locations, and switches on formats.
   tree: ['core', 'grid', 'array', 'pool/task', 'store', 'engine', 'af', 'adapters'],
   // The only code that copies arrays from one place to another.

@@ -390,7 +390,7 @@ import { openDataset } from '${join(root, 'dist/dataset.js')}'
 import { openZarr } from '${join(root, 'dist/zarr.js')}'
 import { storeConformance } from '${join(root, 'dist/testing.js')}'
 // The declarations of the other entries compile, too.
-${['cluster', 'hdf5', 'plan', 'store', 'tree', 'worker'].map((entry) => `export type * as ${entry} from '${join(root, 'dist', entry)}.js'`).join('\n')}
+${['cluster', 'geotiff', 'hdf5', 'plan', 'store', 'tree', 'worker'].map((entry) => `export type * as ${entry} from '${join(root, 'dist', entry)}.js'`).join('\n')}
 const [pool, cache, budget] = [createPool(), new BlockCache(), new MemoryBudget(2 ** 30)]
 const file = await open('a.af', { pool, cache, budget })
 const box: Float32Array = (await file.array('x', 'float32').get([0, slice(2)])).data

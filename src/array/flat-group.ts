@@ -26,7 +26,7 @@ export const flatGroup = ({ label, title, attrs, ...file }: FlatFile): GroupNode
   unreadable: async () => file.unreadable?.() ?? new Map(),
   array: async (name) => ({ kind: 'array', path: name, name, title, isCharacter: false, ...file.array(name) }),
   group: async (path) => {
-    throw new HyperslabError('InvalidArgumentError', 'only Zarr stores and HDF5 files have groups to open', {
+    throw new HyperslabError('InvalidArgumentError', 'only Zarr stores, HDF5 and TIFF files have groups to open', {
       file: label,
       actual: path,
     })

@@ -1,5 +1,6 @@
 import type { Arena } from './arena.ts'
-import { embedded, instantiate } from './module.ts'
+import { type LateKernels, lateKernels } from './late-kernels.ts'
+import { embedded } from './module.ts'
 import { RARE_FILTERS_BYTES, RARE_FILTERS_TEXT } from './rare-filters.generated.ts'
 
 /**
@@ -34,39 +35,11 @@ interface RareFilterKernels {
   ): number
 }
 
-let compiled: object | undefined
-const embeddedRareFilters = embedded(RARE_FILTERS_TEXT, RARE_FILTERS_BYTES)
-/** Instances by the kernels whose memory they use. */
-const instances = new WeakMap<object, RareFilterKernels>()
+/** Kernels of rare filters. */
+export const rareFilterKernels: LateKernels<RareFilterKernels> = lateKernels(
+  embedded(RARE_FILTERS_TEXT, RARE_FILTERS_BYTES),
+  'szipDecode',
+)
 
-/**
- * Returns the compiled module, to send to another thread; undefined if the kernels include these.
- * @throws UnsupportedError if the platform cannot compile WebAssembly now
- */
-export function rareFiltersModule(kernels: object): object | undefined {
-  if (isWhole(kernels)) return undefined
-  compiled ??= embeddedRareFilters()
-  return compiled
-}
-
-/** Uses the module that another thread compiled. Called in workers. */
-export function useRareFiltersModule(module: object): void {
-  compiled = module
-}
-
-/**
- * Returns the kernels, over the memory of an arena.
- * @throws UnsupportedError if the platform cannot compile WebAssembly now
- */
-export function rareFilters({ kernels }: Pick<Arena, 'kernels'>): RareFilterKernels {
-  const known = instances.get(kernels)
-  if (known !== undefined) return known
-  const made = isWhole(kernels)
-    ? kernels
-    : instantiate<RareFilterKernels>(rareFiltersModule(kernels)!, { env: { memory: kernels.memory } }).exports
-  instances.set(kernels, made)
-  return made
-}
-
-/** Whether the kernels are the complete module passed to initKernels, which includes these. */
-const isWhole = (kernels: object): kernels is RareFilterKernels => 'szipDecode' in kernels
+/** Returns the kernels, over the memory of an arena. */
+export const rareFilters = (arena: Pick<Arena, 'kernels'>): RareFilterKernels => rareFilterKernels.over(arena)

@@ -1,4 +1,5 @@
-import { WINDOWS } from '../adapters/hdf5/windows.ts'
+import { TIFF_WINDOWS } from '../adapters/geotiff/windows.ts'
+import { HDF5_WINDOWS } from '../adapters/hdf5/windows.ts'
 import { METADATA, METADATA_PATH } from '../adapters/zarr/metadata-names.ts'
 import type { VerifyNodeOptions, ZarrVerification } from '../adapters/zarr/verify.ts'
 import type { LayerInfo } from '../af/file.ts'
@@ -266,7 +267,7 @@ export const FORMATS: Format[] = [
     usualEndings: /\.(nc4?|h5|hdf5|he5|mat)$/i,
     starts: ['\x89HDF\r\n\x1a\n'],
     hasUserBlock: true,
-    windows: WINDOWS,
+    windows: HDF5_WINDOWS,
     options: ['group', 'external'],
     open: async (place, options, start) => {
       const { pool, budget, cache, scalar, signal } = options
@@ -276,6 +277,19 @@ export const FORMATS: Format[] = [
         : undefined
       return openHdf5Nodes(place, { pool, budget, cache, scalar, signal, external }, start)
     },
+  },
+  {
+    name: 'geotiff',
+    noun: 'a TIFF file',
+    plural: 'TIFF files',
+    xarray: 'engine="rasterio"',
+    title: 'a TIFF file',
+    usualEndings: /\.(tiff?|gtiff|tf8|btf)$/i,
+    starts: ['II*\0', 'MM\0*', 'II+\0', 'MM\0+'],
+    windows: TIFF_WINDOWS,
+    options: ['group'],
+    open: async (place, { pool, budget, cache, scalar, signal }, start) =>
+      (await import('../adapters/geotiff/nodes.ts')).openGeotiffNodes(place, { pool, budget, cache, scalar, signal }, start),
   },
   zarrFormat({
     name: 'zarr',

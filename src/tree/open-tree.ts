@@ -65,7 +65,7 @@ const FIND_CHECKS: Checks<FindTreeOptions> = {
 
 /** An open file or store of any format. */
 export interface Tree extends AsyncDisposable {
-  /** Name of the format: `container`, `netcdf`, `hdf5`, `zarr`, `zip` or `references`. */
+  /** Name of the format: `container`, `netcdf`, `hdf5`, `geotiff`, `zarr`, `zip` or `references`. */
   readonly format: string
   /** Name of the place in messages. */
   readonly location: string
@@ -89,9 +89,9 @@ export interface Tree extends AsyncDisposable {
 
 /**
  * Opens a file or store of any known format as a tree of groups and arrays: a container (`.af`), classic
- * NetCDF, HDF5 (as NetCDF-4 and MATLAB write it), a Zarr store in a folder, in an archive (`.zip`, `.ozx`)
- * or behind references of kerchunk (`.json`). Arrays are lazy, and their elements are as they are stored;
- * `openDataset` decodes them.
+ * NetCDF, HDF5 (as NetCDF-4 and MATLAB write it), TIFF, a Zarr store in a folder, in an archive (`.zip`,
+ * `.ozx`) or behind references of kerchunk (`.json`). Arrays are lazy, and their elements are as they are
+ * stored; `openDataset` decodes them.
  * @throws NotFoundError; FormatError for a file of no known format; UnsupportedError for formats that are
  *   known and not read, with advice; InvalidArgumentError for options of other formats; errors of opening
  *   the format

@@ -4,7 +4,6 @@ import { HyperslabError } from '../core/errors.ts'
 const REFUSED: readonly (readonly [readonly string[], string, string])[] = [
   [['GRIB'], 'GRIB', 'convert it to Zarr with cfgrib and xarray'],
   [['BUFR'], 'BUFR', 'convert it with ecCodes: bufr_dump or pdbufr'],
-  [['II*\0', 'MM\0*', 'II+\0', 'MM\0+'], 'TIFF', 'convert it to Zarr with rioxarray'],
   [['SIMPLE  '], 'FITS', 'convert it to Zarr with astropy and zarr.save'],
   [['\x0e\x03\x13\x01'], 'HDF4', 'convert it to HDF5: h4toh5'],
   [['\x93NUMPY'], 'NumPy', 'convert it with zarr.save'],

@@ -340,12 +340,12 @@ describe('import', () => {
     [
       ['import', 'none.nc', 'c.af'],
       1,
-      'hyperslab: none.nc: there is neither a container, nor a NetCDF file, nor an HDF5 file, nor a Zarr store\n',
+      'hyperslab: none.nc: there is neither a container, nor a NetCDF file, nor an HDF5 file, nor a TIFF file, nor a Zarr store\n',
     ],
     [
       ['import', '.', 'c.af'],
       1,
-      'hyperslab: .: there is neither a container, nor a NetCDF file, nor an HDF5 file, nor a Zarr store\n',
+      'hyperslab: .: there is neither a container, nor a NetCDF file, nor an HDF5 file, nor a TIFF file, nor a Zarr store\n',
     ],
     [['import', NETCDF, 'c.af', '--names', 'tas'], 2, `hyperslab: --names is for Zarr stores, which ${NETCDF} is not\n`],
     [['import', 'in.nc', 'c.nc'], 2, "hyperslab: the name of the output ends in .af or .zarr, 'c.nc' does not\n"],

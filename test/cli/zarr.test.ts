@@ -535,7 +535,7 @@ describe('refusals', () => {
 
   test('names are for Zarr', async () => {
     const ofGroup = await hyperslab(await smallContainer(), ['info', 'small.af', '--group', 'a'])
-    expect(ofGroup.stderr).toBe('hyperslab: --group is for HDF5 files and Zarr stores, and small.af is a container\n')
+    expect(ofGroup.stderr).toBe('hyperslab: --group is for HDF5 files, TIFF files and Zarr stores, and small.af is a container\n')
     const { stderr, exitCode } = await hyperslab(await smallContainer(), ['info', 'small.af', '--names', 't'])
     expect([stderr, exitCode]).toEqual(['hyperslab: --names is for Zarr stores, and small.af is a container\n', 2])
   })

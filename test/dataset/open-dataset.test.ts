@@ -18,7 +18,6 @@ afterAll(() => rm(folder, { recursive: true }))
 
 test.each([
   ['GRIB\0\0\0\x02', /GRIB.*cfgrib/],
-  ['II*\0\0\0\0\0', /TIFF.*rioxarray/],
   ['\x93NUMPY', /NumPy.*zarr\.save/],
   ['\x1f\x8b\x08', /compressed by gzip.*gunzip/],
   ['PAR1', /Parquet.*tables/],
@@ -95,7 +94,7 @@ test('a container is a dataset, with the labels of its dimensions; groups are of
       .sel({ lat: [30, 20.1] })
       .values(),
   ).toEqual(Float32Array.of(3, Number.NaN))
-  await expect(openDataset(path, { group: 'a' })).rejects.toThrow(/only Zarr stores and HDF5 files have groups/)
+  await expect(openDataset(path, { group: 'a' })).rejects.toThrow(/only Zarr stores, HDF5 and TIFF files have groups/)
   await expect(openDataset(join(folder, 'none'))).rejects.toMatchObject({ tag: 'NotFoundError' })
 })
 
@@ -185,7 +184,7 @@ describe('levels of pyramids', () => {
     expect(await ds.get('t').sel({ y: 3.5 }).get()).toBe(3.5)
     await expect(openDataset(path, { level: 2 })).rejects.toThrow(/pyramid.zarr: there is no level 2: there are 2, from 0/)
     await expect(openDataset(path, { level: 0, group: 'fine' })).rejects.toThrow(/has no levels/)
-    await expect(openDataset(join(folder, 'x.af'), { level: 0 })).rejects.toThrow(/only Zarr stores have levels/)
+    await expect(openDataset(join(folder, 'x.af'), { level: 0 })).rejects.toThrow(/only Zarr stores and TIFF files have levels/)
   })
 })
 

@@ -173,7 +173,7 @@ describe('openDataset finds what there is', () => {
   test('or says that there is nothing of the kind', async () => {
     const store = new MemoryStore()
     await store.put('x.dat', new TextEncoder().encode('time,lat,lon,tas'))
-    const kinds = 'neither a container, nor a NetCDF file, nor an HDF5 file, nor a Zarr store'
+    const kinds = 'neither a container, nor a NetCDF file, nor an HDF5 file, nor a TIFF file, nor a Zarr store'
     await expect(openDataset({ store, path: 'x.dat' })).rejects.toMatchObject({
       tag: 'FormatError',
       message: `memory:x.dat: this file of 16 bytes is ${kinds}`,

@@ -14,6 +14,7 @@ import { BlockReader } from '../../engine/block-reader.ts'
 import type { ChunkIndex, ChunkSnapshot } from '../../engine/chunk-index.ts'
 import type { StridedReader } from '../../engine/strided-reader.ts'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
+import { FullChunks } from '../../grid/full-chunks.ts'
 import { openTable } from './chunks/open-table.ts'
 import type { ChunkFinder, ChunkRange } from './chunks/table.ts'
 import type { ArrayHeader } from './dataset.ts'
@@ -44,13 +45,6 @@ export interface ArrayParts {
   readonly unwritten: UnwrittenElements
   /** Bytes of the elements, if they are in other files. */
   readonly raw?: RawBytes | undefined
-}
-
-/** Chunks of one length. The last one is stored in full, even if it extends beyond the axis. */
-class FullChunks extends RegularChunks {
-  override storedLength(): number {
-    return this.chunkLength
-  }
 }
 
 /** Storage of an array: in place in the file, in blocks, or none. */
@@ -92,13 +86,13 @@ export class Hdf5Index<D extends DType> implements ChunkIndex<D>, CodecSet {
     this.missing = parts.missing as Missing<D>
     this.attrs = parts.attrs
     this.label = { file: file.name, array: path }
-    this.origins = file.origins
+    this.origins = file.stored.origins
     this.strided = file.strided
     this.budget = file.options.budget
     this.scalar = file.options.scalar
     this.maxElements = file.limits.elements
     this.blocks = new BlockReader(file.memory, file.limits.blockBytes, this, file.options.pool, file.options.budget)
-    this.#origin = file.createOrigin(` ${path} ${dataset.header.address}`)
+    this.#origin = file.stored.createOrigin(` ${path} ${dataset.header.address}`)
     const shape = dataset.space.shape ?? [0]
     this.#storage = findStorage(parts, this.#origin)
     const { chunkShape } =

@@ -1,7 +1,7 @@
 import { isHyperslabError } from '../../core/errors.ts'
+import { kept, readOnce } from '../../core/kept.ts'
 import { decodeAttribute, type Hdf5Attribute, type Hdf5Attributes, type StoredAttribute } from './attributes.ts'
 import { Cursor, copyCursor, damaged } from './cursor.ts'
-import { kept, readOnce } from './kept.ts'
 import { LIMITS } from './limits.ts'
 import type { ObjectHeader } from './object-header.ts'
 import type { Objects } from './objects.ts'

@@ -1,11 +1,11 @@
 import type { DiskArray } from '../../array/disk-array.ts'
 import type { ArrayNode, GroupNode, OpenedNodes, StorageInfo } from '../../array/nodes.ts'
 import { elementBytes, isFixed } from '../../core/dtype.ts'
+import { readOnce } from '../../core/kept.ts'
 import type { ObjectStart, StoredAt } from '../../store/store.ts'
 import { variableName, visibleAttributes } from './dimensions.ts'
 import { filterName } from './filters/names.ts'
 import type { Hdf5Array, Hdf5Group, LabelledArray } from './group.ts'
-import { readOnce } from './kept.ts'
 import { type OpenHdf5Options, openHdf5File } from './open.ts'
 
 /** Opens an HDF5 file as a tree. */

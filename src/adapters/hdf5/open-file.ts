@@ -1,13 +1,12 @@
-import type { Origins, ScalarMode } from '../../array/source.ts'
+import type { ScalarMode } from '../../array/source.ts'
 import type { Codec } from '../../codec/codec.ts'
-import { HyperslabError } from '../../core/errors.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
-import { newController, type Signal } from '../../core/signal.ts'
-import type { BlockOrigin } from '../../engine/block.ts'
+import type { Signal } from '../../core/signal.ts'
 import { type BlockMemory, createMemory } from '../../engine/block-cache.ts'
+import { StoredFile } from '../../engine/stored-file.ts'
 import { StridedReader } from '../../engine/strided-reader.ts'
 import type { WorkerPool } from '../../pool/task.ts'
-import { type ByteRange, type ObjectStart, readStart, type Store, type StoredAt } from '../../store/store.ts'
+import type { ObjectStart, StoredAt } from '../../store/store.ts'
 import { refuse } from './cursor.ts'
 import { Dimensions } from './dimensions.ts'
 import type { TypeOptions } from './elements/plan.ts'
@@ -15,10 +14,12 @@ import { FileBytes } from './file-bytes.ts'
 import { findMessage, MESSAGE, type ObjectHeader, readObjectHeader } from './object-header.ts'
 import { Objects } from './objects.ts'
 import { readSuperblock, type Superblock } from './superblock.ts'
-import { WINDOWS } from './windows.ts'
+import { HDF5_WINDOWS } from './windows.ts'
 
 /** Cache for decoded chunks that may be read again, in bytes. */
 const BLOCK_BYTES = 64 * 1024 * 1024
+/** Structures end behind the page that they begin in, and lie near the next ones. */
+const PAGES = { pageBytes: 8 * 1024, smallBytes: 1024 * 1024, withNeighbours: true }
 
 /** Options shared by all arrays of a file. */
 export interface Hdf5FileOptions extends TypeOptions {
@@ -63,8 +64,7 @@ export interface OtherFiles {
 
 /** An open HDF5 file. */
 export class OpenFile {
-  readonly name: string
-  readonly path: string
+  readonly stored: StoredFile
   /** File that was opened first, which led here. */
   readonly first: OpenFile
   readonly others: OtherFiles | undefined
@@ -76,10 +76,6 @@ export class OpenFile {
   readonly superblock: Superblock
   readonly strided: StridedReader
   readonly memory: BlockMemory
-  readonly origins: Origins
-  readonly #store: Store
-  readonly #etag: string
-  readonly #controller: ReturnType<typeof newController>
 
   /**
    * Opens a file of a store, which it closes with the file.
@@ -98,30 +94,23 @@ export class OpenFile {
 
   /** Opens a file that another one leads to. They are closed together. */
   static openBeside({ first }: OpenFile, place: StoredAt, start: ObjectStart): Promise<OpenFile> {
-    const options = { ...first.options, memory: first.memory, signal: first.ended }
+    const options = { ...first.options, memory: first.memory, signal: first.stored.ended }
     return OpenFile.#open(place, { options, limits: first.limits, others: first.others, first }, start)
   }
 
-  static async #open(
-    { store, path }: StoredAt,
-    { options, limits, ...relations }: Settings,
-    known?: ObjectStart,
-  ): Promise<OpenFile> {
-    const { headBytes = WINDOWS.start, signal } = options
-    const start = known ?? (await readStart(store, path, headBytes, { tailBytes: WINDOWS.tail, signal })) ?? missing(store, path)
-    const { etag } = start
-    const open = relations.first === undefined ? newController() : relations.first.#controller
-    const bytes = new FileBytes(start, async (offset, length) => {
-      return (await store.getRange(path, offset, length, { ifMatch: etag, signal: open.signal })) ?? missing(store, path)
-    })
+  static async #open(place: StoredAt, { options, limits, ...relations }: Settings, start?: ObjectStart): Promise<OpenFile> {
+    const { headBytes = HDF5_WINDOWS.start, signal } = options
+    const first = relations.first?.stored
+    const windows = { startBytes: headBytes, tailBytes: HDF5_WINDOWS.tail }
+    const stored = await StoredFile.open(place, { format: 'hdf5', ...windows, ...PAGES, start, first, signal })
+    const bytes = new FileBytes(stored.pages)
     const superblock = await readSuperblock(bytes)
     const extension = superblock.extension === undefined ? undefined : await readExtension(bytes, superblock.extension)
-    return new OpenFile({ store, path, etag, options, limits, ...relations, bytes, superblock, extension, open })
+    return new OpenFile({ stored, options, limits, ...relations, bytes, superblock, extension })
   }
 
-  private constructor({ store, path, etag, options, limits, others, first, bytes, superblock, extension, open }: OpenedParts) {
-    this.name = store.describe(path)
-    this.path = path
+  private constructor({ stored, options, limits, others, first, bytes, superblock, extension }: OpenedParts) {
+    this.stored = stored
     this.first = first ?? this
     this.others = others
     this.options = options
@@ -132,50 +121,10 @@ export class OpenFile {
     this.dimensions = new Dimensions(this.objects, superblock.root)
     this.strided = new StridedReader(options.pool, options.budget)
     this.memory = options.memory ?? createMemory(BLOCK_BYTES)
-    this.origins = { place: { store, path } }
-    this.#store = store
-    this.#etag = etag
-    this.#controller = open
   }
 
-  /**
-   * Returns the bytes of the file, for one array.
-   * @param part name of the array within the file, for caches
-   */
-  createOrigin(part: string): BlockOrigin {
-    const { path } = this
-    const [store, etag] = [this.#store, this.#etag]
-    const options = { ifMatch: etag }
-    const identity = store.identify?.(path, etag)
-    const name = `hdf5 ${this.name} ${etag}${part}`
-    return {
-      file: this.name,
-      version: name,
-      ...(identity !== undefined && { cacheKey: `hdf5 ${identity}${part}` }),
-      local: store.files?.localPath && { path: store.files.localPath(path), etag },
-      recycle: store.files?.recycle,
-      read: async (offset, length, signal, into) => {
-        this.checkOpen()
-        const held = await this.#held([{ offset, length }])
-        if (held !== undefined) return held[0]!
-        const range = { ...options, signal: signal ?? this.#controller.signal, into }
-        return (await store.getRange(path, offset, length, range)) ?? missing(store, path)
-      },
-      readMany:
-        store.getRanges &&
-        (async (ranges, signal) => {
-          this.checkOpen()
-          const held = await this.#held(ranges)
-          if (held !== undefined) return held
-          const found = await store.getRanges!(path, ranges, { ...options, signal: signal ?? this.#controller.signal })
-          return found ?? missing(store, path)
-        }),
-    }
-  }
-
-  /** Aborted when the file is closed. */
-  get ended(): Signal {
-    return this.#controller.signal
+  get name(): string {
+    return this.stored.name
   }
 
   /**
@@ -188,23 +137,13 @@ export class OpenFile {
     return checkOthers(this, name, what).open(name, this, what)
   }
 
-  /** Returns copies of ranges that need no request of their own; undefined if one of them does. */
-  async #held(ranges: readonly ByteRange[]): Promise<Uint8Array[] | undefined> {
-    // Reading local files costs no round trip, and can reuse memory.
-    if (this.#store.files !== undefined) return undefined
-    const held = ranges.map(({ offset, length }) => this.bytes.held(offset, length))
-    if (!held.every((each) => each !== undefined)) return undefined
-    return (await Promise.all(held)).map((each) => each!.slice())
-  }
-
   /** @throws ClosedError */
   checkOpen(): void {
-    if (this.#controller.signal.aborted) throw new HyperslabError('ClosedError', 'the file was closed', { file: this.name })
+    this.stored.checkOpen()
   }
 
   async close(): Promise<void> {
-    this.#controller.abort(new HyperslabError('ClosedError', 'the file was closed', { file: this.name }))
-    await Promise.all([this.#store.close?.(), this.others?.close()])
+    await Promise.all([this.stored.close(), this.others?.close()])
   }
 }
 
@@ -225,13 +164,10 @@ interface Settings {
 }
 
 interface OpenedParts extends Settings {
-  readonly store: Store
-  readonly path: string
-  readonly etag: string
+  readonly stored: StoredFile
   readonly bytes: FileBytes
   readonly superblock: Superblock
   readonly extension: ObjectHeader | undefined
-  readonly open: ReturnType<typeof newController>
 }
 
 /** @throws UnsupportedError if the metadata of the file are elsewhere */
@@ -242,8 +178,4 @@ async function readExtension(bytes: FileBytes, address: number): Promise<ObjectH
   if (findMessage(header, MESSAGE.cacheImage) !== undefined)
     refuse('the file has an image of the metadata cache, which replaces its metadata and is not read here; copy it with h5repack')
   return header
-}
-
-function missing(store: Store, path: string): never {
-  throw new HyperslabError('NotFoundError', 'there is no such file', { file: store.describe(path) })
 }

@@ -40,7 +40,7 @@ export class FilesInFolder implements OtherFiles {
         : wrongKey(key, files?.windowsNames)
     if (wrong !== undefined)
       refuse(`${what}, which is not followed, because only files in the folder of the file are: ${wrong}`, name)
-    const folder = from === from.first ? this.#root.path : findFolder({ store: this.#store, path: from.path })
+    const folder = from === from.first ? this.#root.path : findFolder({ store: this.#store, path: from.stored.path })
     return { store: this.#store, path: joinForeignKey(folder, key, { windowsNames: files?.windowsNames, urlNames }) }
   }
 
@@ -60,7 +60,7 @@ export class FilesInFolder implements OtherFiles {
 
   async #open(place: StoredAt, from: OpenFile): Promise<OpenFile | undefined> {
     if (this.#root.isOwn && place.path === this.#first.path) return from.first
-    const info = await statProved(place, from.ended)
+    const info = await statProved(place, from.stored.ended)
     if (info === undefined) return undefined
     return OpenFile.openBeside(from, place, { ...info, bytes: new Uint8Array(0) })
   }

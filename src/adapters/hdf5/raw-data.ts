@@ -1,10 +1,10 @@
 import { HyperslabError } from '../../core/errors.ts'
+import { readOnce } from '../../core/kept.ts'
 import { forEachLimited } from '../../core/limiter.ts'
 import type { Signal } from '../../core/signal.ts'
 import type { BlockOrigin } from '../../engine/block.ts'
 import type { ObjectInfo, StoredAt } from '../../store/store.ts'
 import type { RawBytes } from './array-index.ts'
-import { readOnce } from './kept.ts'
 import type { RawPart } from './messages/external-files.ts'
 import { checkOthers, type OpenFile } from './open-file.ts'
 import { statProved } from './other-files.ts'
@@ -47,7 +47,7 @@ export function createRawOrigin(file: OpenFile, parts: readonly RawPart[]): RawB
       start,
       end: size,
       offset: part.offset,
-      info: readOnce(() => statPart(place, part, file.ended)),
+      info: readOnce(() => statPart(place, part, file.stored.ended)),
     }
   })
   const origin: BlockOrigin = {
@@ -55,7 +55,7 @@ export function createRawOrigin(file: OpenFile, parts: readonly RawPart[]): RawB
     version: `external raw data ${++last}`,
     read: (offset, length, signal) => {
       file.checkOpen()
-      return readParts(placed, offset, length, signal ?? file.ended)
+      return readParts(placed, offset, length, signal ?? file.stored.ended)
     },
   }
   return { origin, size }

@@ -1,2 +1,2 @@
 /** First and last bytes of a file, which opening requests at the same time. */
-export const WINDOWS = { start: 128 * 1024, tail: 64 * 1024 }
+export const HDF5_WINDOWS = { start: 128 * 1024, tail: 64 * 1024 }

@@ -15,7 +15,10 @@ const UNNAMED = 'image'
  */
 export async function variablesOfLevel(group: GroupNode, level: number, file: string): Promise<GroupContent> {
   if (!group.hasGroups)
-    throw new HyperslabError('InvalidArgumentError', 'only Zarr stores have levels to open', { file, actual: level })
+    throw new HyperslabError('InvalidArgumentError', 'only Zarr stores and TIFF files have levels to open', {
+      file,
+      actual: level,
+    })
   const pyramids = await group.levels()
   const refuse = (text: string): never => {
     throw new HyperslabError('InvalidArgumentError', text, { file, actual: level })

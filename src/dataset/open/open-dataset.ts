@@ -30,9 +30,9 @@ export const OPEN_DATASET_CHECKS: Checks<OpenDatasetOptions> = {
 }
 
 /**
- * Opens a dataset: a container (`.af`), NetCDF, HDF5, or a Zarr group (a folder, URL, `.zip` or kerchunk
- * references). Reads attributes and the labels of dimensions. Other values are read on request, decoded by
- * the CF conventions.
+ * Opens a dataset: a container (`.af`), NetCDF, HDF5, TIFF, or a Zarr group (a folder, URL, `.zip` or
+ * kerchunk references). Reads attributes and the labels of dimensions. Other values are read on request,
+ * decoded by the CF conventions.
  * @throws NotFoundError; FormatError for a file of unknown format; UnsupportedError for a known format that
  *   cannot be read here, with advice; UnknownArrayError or InvalidArgumentError if `variables` names a
  *   missing variable, or a wrong type

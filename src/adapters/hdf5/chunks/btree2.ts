@@ -1,7 +1,7 @@
+import { readOnce } from '../../../core/kept.ts'
 import type { Cursor } from '../cursor.ts'
 import { damaged } from '../cursor.ts'
 import { Walk } from '../file-bytes.ts'
-import { readOnce } from '../kept.ts'
 import { type Child2, readNode2, readTree2, rootNode, type Tree2 } from '../structures/btree2.ts'
 import { compareCoords } from './btree1.ts'
 import type { ChunkFinder, ChunkRange, ChunkSet, WantedChunk } from './table.ts'

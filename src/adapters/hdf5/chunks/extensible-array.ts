@@ -1,5 +1,5 @@
+import { kept, readOnce } from '../../../core/kept.ts'
 import { type Cursor, damaged } from '../cursor.ts'
-import { kept, readOnce } from '../kept.ts'
 import { type EntryForm, entryForm, readEntry } from './entries.ts'
 import { hasBit, readPage } from './fixed-array.ts'
 import { type ChunkFinder, type ChunkRange, type ChunkSet, linearPlace, type WantedChunk } from './table.ts'

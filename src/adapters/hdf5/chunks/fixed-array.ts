@@ -1,5 +1,5 @@
+import { readOnce } from '../../../core/kept.ts'
 import { Cursor, damaged } from '../cursor.ts'
-import { readOnce } from '../kept.ts'
 import { checkSum } from '../lookup3.ts'
 import { type EntryForm, entryForm, readEntry } from './entries.ts'
 import { type ChunkFinder, type ChunkRange, type ChunkSet, linearPlace, type WantedChunk } from './table.ts'

@@ -76,7 +76,8 @@ export function filterCodec(
     ...codec,
     async ready() {
       await codec.ready()
-      if (isShared && hasRare) remote ??= share((await import('../../../kernels/rare-filters.ts')).rareFiltersModule(kernels()))
+      if (isShared && hasRare)
+        remote ??= share((await import('../../../kernels/rare-filters.ts')).rareFilterKernels.module(kernels()))
     },
     get remote() {
       return remote
@@ -86,7 +87,7 @@ export function filterCodec(
 
 /** Returns the codec that another thread described, with all that it needs. */
 export async function openFilterSpec({ filters, mask, element, rareModule }: FilterSpec): Promise<FilterCodec> {
-  if (rareModule !== undefined) (await import('../../../kernels/rare-filters.ts')).useRareFiltersModule(rareModule)
+  if (rareModule !== undefined) (await import('../../../kernels/rare-filters.ts')).rareFilterKernels.useModule(rareModule)
   const codec = filterCodec('chunk', filters, mask, element)
   await codec.ready()
   return codec

@@ -1,7 +1,7 @@
+import { readOnce } from '../../../core/kept.ts'
 import { Cursor, damaged, numberBytes } from '../cursor.ts'
 import { type FileBytes, Walk } from '../file-bytes.ts'
 import type { Filter } from '../filters/index.ts'
-import { readOnce } from '../kept.ts'
 import { LIMITS } from '../limits.ts'
 import { checkSum } from '../lookup3.ts'
 import { parseFilters } from '../messages/filters.ts'

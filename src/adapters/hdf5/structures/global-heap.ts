@@ -1,6 +1,6 @@
+import { kept } from '../../../core/kept.ts'
 import { Cursor, damaged } from '../cursor.ts'
 import type { FileBytes } from '../file-bytes.ts'
-import { kept } from '../kept.ts'
 
 /** Collections that are kept parsed. */
 const MAX_COLLECTIONS = 256

@@ -94,7 +94,7 @@ export async function openVirtual(
     missing,
     attrs,
     label,
-    origins: file.origins,
+    origins: file.stored.origins,
     budget: file.options.budget,
     maxElements: file.limits.elements,
     scalar: file.options.scalar,

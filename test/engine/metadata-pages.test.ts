@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
-import { FileBytes } from '../../../src/adapters/hdf5/file-bytes.ts'
-import { byBudget, seedOf } from '../../support/budget.ts'
+import { MetadataPages } from '../../src/engine/metadata-pages.ts'
+import { byBudget, seedOf } from '../support/budget.ts'
 
-const SEED = seedOf('windows of HDF5 files', 1)
+const SEED = seedOf('pages of metadata', 1)
 const COUNT = byBudget({ quick: 40, full: 200, soak: 5000 })
 
 /** A generator of integers below a limit. */
@@ -16,14 +16,20 @@ function randomBelow(seed: number): (limit: number) => number {
 
 const content = Uint8Array.from({ length: 3 * 2 ** 20 }, (_, i) => (i * 2654435761) >>> 13)
 
-function opened(size: number, head: number, tail: number): { file: FileBytes; requests: { offset: number; length: number }[] } {
+function opened(
+  size: number,
+  head: number,
+  tail: number,
+  withNeighbours = true,
+): { file: MetadataPages; requests: { offset: number; length: number }[] } {
   const bytes = content.subarray(0, size)
   const requests: { offset: number; length: number }[] = []
   const start = { size, etag: 'a', bytes: bytes.slice(0, head), ...(tail > 0 && { tail: bytes.slice(Math.max(0, size - tail)) }) }
-  const file = new FileBytes(start, async (offset, length) => {
+  const read = async (offset: number, length: number): Promise<Uint8Array> => {
     requests.push({ offset, length })
     return bytes.slice(offset, offset + length)
-  })
+  }
+  const file = new MetadataPages(start, read, { pageBytes: 8192, smallBytes: 2 ** 20, withNeighbours })
   return { file, requests }
 }
 
@@ -32,7 +38,7 @@ describe('bytes of a file', () => {
     const below = randomBelow(SEED)
     for (let i = 0; i < COUNT; i++) {
       const size = 1 + below(below(2) === 0 ? 2 ** 20 : content.length)
-      const { file } = opened(size, 1 + below(Math.min(size, 200_000)), below(2) * below(100_000))
+      const { file } = opened(size, 1 + below(Math.min(size, 200_000)), below(2) * below(100_000), below(2) === 0)
       for (let round = 0; round < 3; round++)
         await Promise.all(
           Array.from({ length: 1 + below(6) }, async () => {
@@ -63,5 +69,8 @@ describe('bytes of a file', () => {
     await file.read(2 ** 20, 10)
     await Promise.all([file.read(2 ** 20 - 5000, 10), file.read(2 ** 20 + 9000, 10)])
     expect(requests).toEqual([{ offset: 2 ** 20 - 8192, length: 3 * 8192 }])
+    const alone = opened(content.length, 1000, 0, false)
+    await alone.file.read(2 ** 20, 10)
+    expect(alone.requests).toEqual([{ offset: 2 ** 20, length: 8192 }])
   })
 })

@@ -1,0 +1,34 @@
+/** Names of compressions by their numbers, by which codecs of users replace them. */
+const NAMES: ReadonlyMap<number, string> = new Map([
+  [1, 'none'],
+  [2, 'ccitt-rle'],
+  [3, 'ccitt-fax3'],
+  [4, 'ccitt-fax4'],
+  [5, 'lzw'],
+  [6, 'old-jpeg'],
+  [7, 'jpeg'],
+  [8, 'deflate'],
+  [32773, 'packbits'],
+  [32809, 'thunderscan'],
+  [32946, 'deflate'],
+  [34661, 'jbig'],
+  [34676, 'sgilog'],
+  [34677, 'sgilog24'],
+  [34712, 'jpeg2000'],
+  [34887, 'lerc'],
+  [34892, 'lossy-jpeg'],
+  [34925, 'lzma'],
+  [50000, 'zstd'],
+  [50001, 'webp'],
+  [50002, 'jpegxl'],
+  [52546, 'jpegxl'],
+])
+
+/** Compressions that are read here. */
+export const READ = ['none', 'lzw', 'packbits', 'deflate', 'zstd'] as const
+export type ReadCompression = (typeof READ)[number]
+
+/** Returns the name of a compression, else its number as text. */
+export const compressionName = (id: number): string => NAMES.get(id) ?? String(id)
+
+export const isRead = (name: string): name is ReadCompression => (READ as readonly string[]).includes(name)

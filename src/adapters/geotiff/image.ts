@@ -1,0 +1,218 @@
+import { DiskArray } from '../../array/disk-array.ts'
+import type { DType } from '../../core/dtype.ts'
+import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
+import { Printable } from '../../core/inspect.ts'
+import type { ChunkIndex } from '../../engine/chunk-index.ts'
+import { ChunkedSource } from '../../engine/chunked-source.ts'
+import { TiffIndex } from './array-index.ts'
+import { type GeotiffAttributes, type ImageAttributes, imageAttributes, toImageAttributes } from './attributes.ts'
+import { refuseTiff } from './errors.ts'
+import { type BandMetadata, type GdalMetadata, parseGdalMetadata } from './gdal-metadata.ts'
+import {
+  type GeoReference,
+  type GeoTransform,
+  type GeotiffCrs,
+  type GroundControlPoint,
+  geoReference,
+  scaledTransform,
+} from './geo.ts'
+import type { Header, ImageHeaders } from './images.ts'
+import { imageLayout } from './layout.ts'
+import { type NoData, noData } from './no-data.ts'
+import type { OpenTiff } from './open-file.ts'
+import { TAG } from './tags.ts'
+
+/** The samples of an image as a lazy array: band, y and x, or y and x for images of one sample. */
+export class GeotiffArray<D extends DType = DType> extends DiskArray<D> {
+  /** @internal */
+  readonly index: TiffIndex<D>
+
+  /** @internal */
+  constructor(index: TiffIndex<D>) {
+    super(new ChunkedSource(index as ChunkIndex<D>))
+    this.index = index
+  }
+
+  override get attrs(): GeotiffAttributes {
+    return this.source.attrs as GeotiffAttributes
+  }
+}
+
+/** Content of an image that can be read. */
+interface Content {
+  readonly array: GeotiffArray
+  readonly attrs: ImageAttributes
+  readonly metadata: GdalMetadata
+  readonly noData: NoData
+}
+
+const NOWHERE: GeoReference = { transform: undefined, crs: undefined, gcps: [], isPoint: undefined }
+
+/** An image of a TIFF file, or one of its levels or masks. */
+export class GeotiffImage extends Printable {
+  /** Name in messages. */
+  readonly name: string
+  readonly #content: Content | HyperslabError
+  readonly #geo: GeoReference
+  readonly #levels: readonly GeotiffImage[]
+  readonly #mask: GeotiffImage | undefined
+
+  /** @internal */
+  static from(file: OpenTiff, name: string, { main, levels, masks }: ImageHeaders): GeotiffImage {
+    const reduced = (geo: GeoReference): GeotiffImage[] =>
+      levels.map((header, i) => {
+        const size = sizeOf(header)?.join()
+        const mask = masks.slice(1).find((each) => sizeOf(each)?.join() === size)
+        return new GeotiffImage(file, `${name}, level ${i + 1}`, header, { base: { header: main, geo }, mask })
+      })
+    return new GeotiffImage(file, name, main, { mask: masks[0], reduced })
+  }
+
+  private constructor(
+    file: OpenTiff,
+    name: string,
+    header: Header,
+    {
+      base,
+      mask,
+      reduced,
+    }: {
+      readonly base?: { readonly header: Header; readonly geo: GeoReference }
+      readonly mask?: Header | undefined
+      /** Returns the reduced versions of the image. */
+      readonly reduced?: (geo: GeoReference) => readonly GeotiffImage[]
+    },
+  ) {
+    super()
+    this.name = name
+    let geo = NOWHERE
+    let content: Content | HyperslabError
+    try {
+      if ('error' in header) throw header.error
+      geo = base === undefined ? geoReference(header.tags) : levelReference(base, header)
+      content = readContent(file, name, header)
+    } catch (error) {
+      if (!isHyperslabError(error)) throw error
+      content = new HyperslabError(error.tag, error.text, { ...error.details, file: file.name, array: name })
+    }
+    this.#content = content
+    this.#geo = geo
+    this.#mask = mask && new GeotiffImage(file, `${name}, mask`, mask, { base: { header, geo } })
+    this.#levels = [this, ...(reduced?.(geo) ?? [])]
+  }
+
+  /** Reason why the image cannot be read; undefined if it can. */
+  get error(): HyperslabError | undefined {
+    return this.#content instanceof HyperslabError ? this.#content : undefined
+  }
+
+  /**
+   * The samples: band, y and x, or y and x for images of one sample. Complex samples have a last axis of
+   * length 2.
+   * @throws UnsupportedError, FormatError if the image cannot be read
+   */
+  get array(): GeotiffArray {
+    return this.#opened.array
+  }
+
+  /** Attributes: texts of the file, items of GDAL's metadata, colours. */
+  get attrs(): GeotiffAttributes {
+    return toImageAttributes(this.#opened.attrs)
+  }
+
+  /** Value of missing samples; undefined if there is none. */
+  get noData(): number | bigint | undefined {
+    return this.#opened.noData.value
+  }
+
+  /** Scale, offset, description and units of each band, as far as the file has them. */
+  get bands(): readonly BandMetadata[] {
+    const { metadata, array } = this.#opened
+    return Array.from({ length: array.index.layout.samples }, (_, band) => metadata.bands.get(band) ?? {})
+  }
+
+  /** Transform from pixels to coordinates; undefined if the file has none. */
+  get transform(): GeoTransform | undefined {
+    return this.#geo.transform
+  }
+
+  /** Coordinate reference system; undefined if the file has none. */
+  get crs(): GeotiffCrs | undefined {
+    return this.#geo.crs
+  }
+
+  /** Ground control points, of images without a transform. */
+  get gcps(): readonly GroundControlPoint[] {
+    return this.#geo.gcps
+  }
+
+  /** Whether samples are values at points, instead of areas; undefined if the file does not say. */
+  get isPoint(): boolean | undefined {
+    return this.#geo.isPoint
+  }
+
+  /** The image whose samples tell which pixels are valid; undefined if there is none. */
+  get mask(): GeotiffImage | undefined {
+    return this.#mask
+  }
+
+  /** Returns the image and its reduced versions, the finest first. */
+  levels(): readonly GeotiffImage[] {
+    return this.#levels
+  }
+
+  /** Returns the name and the shape: `GeotiffImage { 'image 0', 3 x 260 x 307 }`. */
+  override toString(): string {
+    const content = this.#content
+    return `GeotiffImage { '${this.name}', ${content instanceof HyperslabError ? content.tag : content.array.shape.join(' x ')} }`
+  }
+
+  get #opened(): Content {
+    if (this.#content instanceof HyperslabError) throw this.#content
+    return this.#content
+  }
+}
+
+function sizeOf(header: Header): [number, number] | undefined {
+  return 'tags' in header ? [header.tags.number(TAG.width) ?? 0, header.tags.number(TAG.height) ?? 0] : undefined
+}
+
+/** Returns where a level or a mask is: at the place of its image, with other pixels. */
+function levelReference(base: { readonly header: Header; readonly geo: GeoReference }, header: Header): GeoReference {
+  const [own, full] = [sizeOf(header), sizeOf(base.header)]
+  if (own === undefined || full === undefined) return NOWHERE
+  const [columns, rows] = [full[0] / own[0], full[1] / own[1]]
+  const { transform, gcps } = base.geo
+  return {
+    ...base.geo,
+    transform: transform && scaledTransform(transform, columns, rows),
+    gcps: gcps.map((point) => ({ ...point, column: point.column / columns, row: point.row / rows })),
+  }
+}
+
+const NO_METADATA: GdalMetadata = { items: new Map(), bands: new Map() }
+
+function readContent(file: OpenTiff, name: string, { directory, tags }: Extract<Header, { directory: unknown }>): Content {
+  const { codecs, bool } = file.options
+  const layout = imageLayout(directory, tags, new Set(codecs.map((codec) => codec.name)), bool)
+  const { bits, isFloat } = layout.sample
+  // GDAL stores their bytes in the file's order, others the most significant bits first.
+  if (bits === 24 && !isFloat && file.bytes.isBigEndian)
+    refuseTiff('integers of 24 bits in big-endian files are not read here, because writers disagree on their order', bits)
+  const xml = tags.text(TAG.gdalMetadata)
+  const metadata = xml === undefined ? NO_METADATA : parseGdalMetadata(xml)
+  const attrs = imageAttributes(tags, metadata)
+  const empty = noData(tags.text(TAG.gdalNoData), layout.sample.dtype)
+  if (empty.value !== undefined) attrs.set('_FillValue', { type: layout.sample.dtype, value: empty.value })
+  const index = new TiffIndex({
+    file,
+    layout,
+    name,
+    directory: directory.offset,
+    attrs: toImageAttributes(attrs),
+    fillValue: empty.value,
+    missing: empty.missing,
+    jpegTables: tags.bytes(TAG.jpegTables),
+  })
+  return { array: new GeotiffArray(index), attrs, metadata, noData: empty }
+}

@@ -1,0 +1,52 @@
+/** Numbers of the tags that are read. */
+export const TAG = {
+  subfileType: 254,
+  width: 256,
+  height: 257,
+  bitsPerSample: 258,
+  compression: 259,
+  photometric: 262,
+  fillOrder: 266,
+  documentName: 269,
+  description: 270,
+  make: 271,
+  model: 272,
+  stripOffsets: 273,
+  orientation: 274,
+  samples: 277,
+  rowsPerStrip: 278,
+  stripCounts: 279,
+  planar: 284,
+  software: 305,
+  dateTime: 306,
+  artist: 315,
+  hostComputer: 316,
+  predictor: 317,
+  colorMap: 320,
+  tileWidth: 322,
+  tileLength: 323,
+  tileOffsets: 324,
+  tileCounts: 325,
+  subDirectories: 330,
+  extraSamples: 338,
+  sampleFormat: 339,
+  jpegTables: 347,
+  subsampling: 530,
+  copyright: 33432,
+  pixelScale: 33550,
+  tiePoints: 33922,
+  transformation: 34264,
+  geoKeys: 34735,
+  geoDoubles: 34736,
+  geoTexts: 34737,
+  gdalMetadata: 42112,
+  gdalNoData: 42113,
+  lerc: 50674,
+  rpc: 50844,
+} as const
+
+/** Tags whose values are read only in parts. */
+const TABLES: ReadonlySet<number> = new Set([TAG.stripOffsets, TAG.stripCounts, TAG.tileOffsets, TAG.tileCounts])
+
+/** Tags whose values are read when the file is opened. */
+export const OPENED: readonly number[] = Object.values(TAG).filter((tag) => !TABLES.has(tag))

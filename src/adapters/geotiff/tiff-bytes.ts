@@ -1,0 +1,82 @@
+import type { MetadataPages } from '../../engine/metadata-pages.ts'
+import { damagedTiff, refuseTiff } from './errors.ts'
+
+/** Bytes of the header of BigTIFF, the longer one. */
+const HEADER_BYTES = 16
+
+/** Sizes of the numbers of a directory, in bytes. */
+interface Sizes {
+  /** Number of entries. */
+  readonly countBytes: number
+  readonly entryBytes: number
+  /** Counts and offsets. */
+  readonly offsetBytes: number
+}
+
+const CLASSIC: Sizes = { countBytes: 2, entryBytes: 12, offsetBytes: 4 }
+const BIG: Sizes = { countBytes: 8, entryBytes: 20, offsetBytes: 8 }
+
+/** Bytes of a TIFF or BigTIFF file, and how its numbers are stored. */
+export class TiffBytes {
+  readonly size: number
+  readonly isBigEndian: boolean
+  readonly isBig: boolean
+  readonly sizes: Sizes
+  /** Position of the first directory. */
+  readonly first: number
+  readonly #pages: MetadataPages
+
+  /**
+   * Reads the header.
+   * @throws FormatError if it is not that of TIFF
+   */
+  static async open(pages: MetadataPages): Promise<TiffBytes> {
+    return new TiffBytes(pages, await pages.read(0, Math.min(HEADER_BYTES, pages.size)))
+  }
+
+  private constructor(pages: MetadataPages, head: Uint8Array) {
+    const { size } = pages
+    this.size = size
+    this.#pages = pages
+    const mark = String.fromCharCode(...head.subarray(0, 2))
+    if (head.length < 8 || (mark !== 'II' && mark !== 'MM'))
+      damagedTiff(`the file of ${size} bytes does not begin with II or MM`, mark, ['II', 'MM'])
+    this.isBigEndian = mark === 'MM'
+    const view = new DataView(head.buffer, head.byteOffset, head.byteLength)
+    const version = this.uint(view, 2, 2)
+    if (version !== 42 && version !== 43) damagedTiff(`the version is ${version}`, version, [42, 43])
+    this.isBig = version === 43
+    this.sizes = this.isBig ? BIG : CLASSIC
+    if (this.isBig && (head.length < 16 || this.uint(view, 4, 2) !== 8))
+      refuseTiff(`offsets of ${this.uint(view, 4, 2)} bytes are not read here`, this.uint(view, 4, 2), 8)
+    this.first = this.uint(view, this.isBig ? 8 : 4, this.sizes.offsetBytes)
+  }
+
+  /** Returns an unsigned number, which above 2^53 is not exact. */
+  number(view: DataView, at: number, bytes: number): number {
+    const little = !this.isBigEndian
+    if (bytes === 2) return view.getUint16(at, little)
+    if (bytes === 4) return view.getUint32(at, little)
+    return bytes === 8 ? Number(view.getBigUint64(at, little)) : view.getUint8(at)
+  }
+
+  /** @throws FormatError for numbers above 2^53 */
+  uint(view: DataView, at: number, bytes: number): number {
+    const value = this.number(view, at, bytes)
+    if (!Number.isSafeInteger(value)) damagedTiff(`the number ${value} is above 2^53`, value)
+    return value
+  }
+
+  /**
+   * Reads metadata.
+   * @param what structure that the error names
+   * @throws FormatError if the bytes are not in the file
+   */
+  async view(offset: number, length: number, what: string): Promise<DataView> {
+    if (!(offset >= 0 && length >= 0 && offset + length <= this.size))
+      damagedTiff(`${what} has ${length} bytes at byte ${offset}, and the file ${this.size} bytes`, offset, this.size)
+    if (length === 0) return new DataView(new ArrayBuffer(0))
+    const bytes = await this.#pages.read(offset, length)
+    return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
+  }
+}

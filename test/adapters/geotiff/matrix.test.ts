@@ -1,0 +1,151 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { type Python, startScript } from '../../../scripts/python.mjs'
+import { openGeotiff } from '../../../src/runtime/geotiff.ts'
+import { slice } from '../../../src/runtime/index.ts'
+import { random } from '../../af/rkyv/support.ts'
+import { byBudget, seedOf } from '../../support/budget.ts'
+import { pythonWith } from '../../support/python.ts'
+
+const COUNT = byBudget({ quick: 60, full: 240, soak: 5000 })
+const SEED = seedOf('TIFF matrix', 20_261_127)
+const PACKAGES = ['numpy==2.4.6', 'rasterio==1.4.4', 'tifffile==2026.3.3', 'imagecodecs==2026.3.6']
+const env = pythonWith(PACKAGES)
+
+/** Types with their bits; those of fewer bits than their type are written by GDAL. */
+const TYPES = [
+  ['uint8', 8],
+  ['uint8', 1],
+  ['uint8', 3],
+  ['uint8', 7],
+  ['uint16', 16],
+  ['uint16', 9],
+  ['uint16', 12],
+  ['uint32', 32],
+  ['uint32', 17],
+  ['uint32', 24],
+  ['uint32', 31],
+  ['uint64', 64],
+  ['int8', 8],
+  ['int16', 16],
+  ['int32', 32],
+  ['int64', 64],
+  ['float16', 16],
+  ['float32', 32],
+  ['float64', 64],
+  ['complex64', 64],
+  ['complex128', 128],
+] as const
+const COMPRESSIONS = [null, 'lzw', 'deflate', 'packbits', 'zstd'] as const
+
+let folder: string
+let python: Python | undefined
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'hyperslab-geotiff-'))
+  python = env && startScript(fileURLToPath(new URL('matrix.py', import.meta.url)), env)
+})
+afterAll(async () => {
+  python?.close()
+  await rm(folder, { recursive: true })
+})
+
+type Next = (limit: number) => number
+
+function draw(
+  next: Next,
+  i: number,
+): Record<string, unknown> & { bands: number; bits: number; shape: [number, number]; dtype: string } {
+  const [dtype, bits] = TYPES[next(TYPES.length)]!
+  const pick = <T>(...values: T[]): T => values[next(values.length)]!
+  const isFloat = dtype.startsWith('float')
+  const compression = COMPRESSIONS[next(COMPRESSIONS.length)]!
+  const isWhole = bits === 8 || bits === 16 || bits === 32 || bits === 64
+  const isPredicted = compression !== null && compression !== 'packbits' && isWhole && !dtype.startsWith('complex')
+  const isPartial = !isWhole && bits < 64
+  const writer = isPartial ? 'gdal' : dtype === 'float16' ? 'tifffile' : pick('gdal', 'tifffile')
+  return {
+    path: join(folder, `${i}.tif`),
+    dtype,
+    bits,
+    bands: pick(1, 1, 2, 3, 5),
+    shape: [1 + next(90), 1 + next(90)],
+    tile: pick(null, [16, 16], [32, 48], [128, 64]),
+    rows: pick(1, 7, 16, 1000),
+    compression,
+    predictor: isPredicted ? pick(1, 2, ...(isFloat ? [3] : [])) : 1,
+    planar: next(2) === 1,
+    big_endian: next(2) === 1,
+    bigtiff: next(3) === 0,
+    sparse: writer === 'gdal' && next(4) === 0,
+    writer,
+    seed: next(2 ** 31),
+  }
+}
+
+test.skipIf(env === undefined)(
+  `reads ${COUNT} files of GDAL and tifffile, and windows of them`,
+  { timeout: 600_000 },
+  async () => {
+    const next = random(SEED)
+    const errors: string[] = []
+    let windows = 0
+    let refused = 0
+    for (let i = 0; i < COUNT; i++) {
+      const request = draw(next, i)
+      const what = JSON.stringify(request)
+      const answer = (await python!.ask(request)) as { data?: string; error?: string }
+      if (answer.error !== undefined) {
+        errors.push(`${answer.error} ${what}`)
+        continue
+      }
+      await using file = await openGeotiff(request['path'] as string)
+      if (request.bits === 24 && request['big_endian'] === true) {
+        expect(file.image(0).error, what).toMatchObject({ tag: 'UnsupportedError' })
+        refused++
+        continue
+      }
+      const { array } = file.image(0)
+      const { bands, shape } = request
+      const isComplex = request.dtype.startsWith('complex')
+      const parts = isComplex ? 2 : 1
+      expect(array.shape, what).toEqual([...(bands > 1 ? [bands] : []), ...shape, ...(isComplex ? [2] : [])])
+      const expected = new Uint8Array(Buffer.from(answer.data!, 'base64'))
+      const { data } = await array.toTensor()
+      const bytes = new Uint8Array(
+        (data as Float64Array).buffer,
+        (data as Float64Array).byteOffset,
+        (data as Float64Array).byteLength,
+      )
+      expect(Buffer.compare(bytes, expected), what).toBe(0)
+      for (let times = 0; times < 3; times++) {
+        const lengths = [...(bands > 1 ? [bands] : []), ...shape]
+        const box = lengths.map((length) => {
+          const start = next(length)
+          return { start, stop: start + 1 + next(length - start) }
+        })
+        const part = (await array.get(box.map(({ start, stop }) => slice(start, stop)) as never)) as unknown as {
+          readonly data: ArrayLike<unknown>
+        }
+        const at = (index: readonly number[]): number => index.reduce((sum, each, axis) => sum * lengths[axis]! + each, 0)
+        const wanted: unknown[] = []
+        const visit = (index: readonly number[]): void => {
+          const axis = index.length
+          if (axis === lengths.length) for (let k = 0; k < parts; k++) wanted.push((data as Float64Array)[at(index) * parts + k])
+          else for (let each = box[axis]!.start; each < box[axis]!.stop; each++) visit([...index, each])
+        }
+        visit([])
+        expect(Array.from(part.data), `${JSON.stringify(box)} of ${what}`).toEqual(wanted)
+        windows++
+      }
+      await rm(request['path'] as string)
+    }
+    console.log(
+      `TIFF matrix: ${COUNT} files, ${windows} windows, ${refused} refused here, ${errors.length} that the writers refuse`,
+    )
+    // The writers refuse few combinations.
+    expect(errors.length, errors.slice(0, 5).join('\n')).toBeLessThan(COUNT / 8)
+  },
+)
