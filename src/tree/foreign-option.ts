@@ -22,7 +22,11 @@ export function findForeign<O extends string>(
     if (value === undefined || optionsOf(format)?.includes(name)) continue
     const owners = new Set(FORMATS.filter((each) => optionsOf(each)?.includes(name)).map(({ plural }) => plural))
     if (owners.size > 0)
-      return { name: name as O, text: `\`${name}\` is for ${[...owners].join(' and ')}, and ${place} is ${format.noun}` }
+      return { name: name as O, text: `\`${name}\` is for ${listed([...owners])}, and ${place} is ${format.noun}` }
   }
   return undefined
 }
+
+/** Returns words as a list of a sentence: `a`, `a and b`, `a, b and c`. */
+const listed = (words: readonly string[]): string =>
+  [words.slice(0, -1).join(', '), ...words.slice(-1)].filter((part) => part !== '').join(' and ')

@@ -14,21 +14,19 @@ export interface BandMetadata {
   readonly units?: string
 }
 
-const ITEM = /<Item\b([^>]*?)(?:\/>|>([^<]*)<\/Item\s*>)/g
-const ATTRIBUTE = /([\w:-]+)\s*=\s*(?:"([^"]*)"|'([^']*)')/g
 const CHARACTERS: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&', quot: '"', apos: "'" }
 
 /**
  * Parses the metadata of GDAL, an XML document of items.
- * @throws FormatError for definitions of entities, and for scales and offsets that are no numbers
+ * @throws FormatError for definitions of entities, for items that are no XML, and for scales and offsets that
+ *   are no numbers
  */
 export function parseGdalMetadata(xml: string): GdalMetadata {
   if (/<!(?:DOCTYPE|ENTITY)/i.test(xml)) damagedTiff("GDAL's metadata define entities, which are not read")
   const items = new Map<string, string>()
   const bands = new Map<number, Record<string, unknown>>()
-  for (const [, head, body = ''] of xml.matchAll(ITEM)) {
-    const { name = '', sample, role, domain } = readAttributes(head!)
-    const text = unescaped(body)
+  for (const { attributes, text } of readItems(xml)) {
+    const { name = '', sample, role, domain } = attributes
     const key = ROLES[role ?? '']
     if (key !== undefined && sample !== undefined) {
       const band = Number(sample)
@@ -45,9 +43,51 @@ const ROLES: Readonly<Record<string, keyof BandMetadata>> = {
   unittype: 'units',
 }
 
-function readAttributes(head: string): Partial<Record<string, string>> {
-  return Object.fromEntries([...head.matchAll(ATTRIBUTE)].map(([, name, double, single]) => [name, unescaped(double ?? single!)]))
+/** An item of the document. */
+interface Item {
+  readonly attributes: Partial<Record<string, string>>
+  readonly text: string
 }
+
+const ITEM = '<Item'
+
+function* readItems(xml: string): Generator<Item> {
+  for (let at = xml.indexOf(ITEM); at !== -1; at = xml.indexOf(ITEM, at)) {
+    const { attributes, end } = readAttributes(xml, at + ITEM.length)
+    const start = end + (xml[end] === '/' ? 2 : 1)
+    // An item without content ends with its attributes.
+    const stop = xml[end] === '/' ? start : xml.indexOf('<', start)
+    if (stop === -1) malformed(at)
+    yield { attributes, text: unescaped(xml.slice(start, stop)) }
+    at = stop
+  }
+}
+
+/**
+ * Reads the attributes of an item.
+ * @returns attributes by name, and the position of the `/` or `>` behind them
+ */
+function readAttributes(xml: string, start: number): { attributes: Partial<Record<string, string>>; end: number } {
+  const attributes: Partial<Record<string, string>> = {}
+  let at = skipSpace(xml, start)
+  while (xml[at] !== '>' && xml[at] !== '/') {
+    const equals = xml.indexOf('=', at)
+    const quote = equals === -1 ? equals : skipSpace(xml, equals + 1)
+    const end = xml[quote] === '"' || xml[quote] === "'" ? xml.indexOf(xml[quote], quote + 1) : -1
+    if (end === -1) malformed(start)
+    attributes[xml.slice(at, equals).trim()] = unescaped(xml.slice(quote + 1, end))
+    at = skipSpace(xml, end + 1)
+  }
+  return { attributes, end: at }
+}
+
+function skipSpace(xml: string, at: number): number {
+  let end = at
+  while (end < xml.length && xml[end]!.trim() === '') end++
+  return end
+}
+
+const malformed = (at: number): never => damagedTiff(`GDAL's metadata have an item that is no XML, at character ${at}`, at)
 
 const unescaped = (text: string): string =>
   text.replace(/&(#x[\da-f]+|#\d+|\w+);/gi, (whole, name: string) => {

@@ -92,13 +92,20 @@ function geoKeys(tags: TagValues): Keys | undefined {
   for (let i = 4; i < 4 + 4 * count; i += 4) {
     const [key, tag, length, value] = list.slice(i, i + 4) as [number, number, number, number]
     if (tag === 0) keys.set(key, value)
-    else if (tag === TAG.geoTexts) keys.set(key, decodeText(texts.subarray(value, value + length)).replace(/[|\0]+$/, ''))
+    else if (tag === TAG.geoTexts) keys.set(key, withoutEnd(decodeText(texts.subarray(value, value + length))))
     else {
       const found = (tag === TAG.geoDoubles ? doubles : tag === TAG.geoKeys ? list : []).slice(value, value + length)
       if (found.length > 0) keys.set(key, found.length === 1 ? found[0]! : found)
     }
   }
   return keys
+}
+
+/** Removes the characters that end texts. */
+function withoutEnd(text: string): string {
+  let end = text.length
+  while (end > 0 && (text[end - 1] === '|' || text[end - 1] === '\0')) end--
+  return text.slice(0, end)
 }
 
 function toCrs(keys: Keys): GeotiffCrs | undefined {

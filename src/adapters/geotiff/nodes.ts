@@ -35,9 +35,9 @@ function imageNode(image: GeotiffImage, path: string, pages: ReadonlyMap<string,
   const unreadable = new Map(image.error === undefined ? [] : [[IMAGE, image.error]])
   if (image.mask?.error !== undefined) unreadable.set(MASK, image.mask.error)
   const group = (name: string): GroupNode => {
-    const [head, ...rest] = name.replace(/^\/+|\/+$/g, '').split('/')
-    if (head === '') return node
-    const found = groups.get(head!)
+    const [head, ...rest] = name.split('/').filter((part) => part !== '')
+    if (head === undefined) return node
+    const found = groups.get(head)
     if (found === undefined) return unknown(image, name, [...groups.keys()], 'group')
     const next = imageNode(found, `${prefix}${head}`, new Map())
     return rest.length === 0 ? next : (next as GroupNode & { find(name: string): GroupNode }).find(rest.join('/'))
