@@ -181,7 +181,7 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
     return 'names'
   if (room === 'codec/checksums') return 'checksums'
   if (!atOnce.has(id))
-    return /^(aggregate|array\/reductions|kernels(?!\/(rare-)?filters))\//.test(room)
+    return /^(aggregate|array\/reductions|kernels(?!\/((rare-)?filters|late-kernels|tiff)\b))\//.test(room)
       ? 'reductions'
       : /\/node_modules\/(fzstd)\//.exec(id)?.[1]
   if (/^array\/(source|missing|lazy\/(elementwise|derive|picks))$/.test(room)) return 'array'

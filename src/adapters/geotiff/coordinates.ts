@@ -1,6 +1,7 @@
 import { DiskArray } from '../../array/disk-array.ts'
-import { generateSource } from '../../array/lazy/generate.ts'
-import type { DType } from '../../core/dtype.ts'
+import type { BlockSource } from '../../array/source.ts'
+import { eachIndex } from '../../core/shape.ts'
+import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
 import { float, type GeotiffAttributes, type ImageAttributes, text, toImageAttributes } from './attributes.ts'
 import type { BandMetadata } from './gdal-metadata.ts'
 import type { GeoTransform } from './geo.ts'
@@ -97,12 +98,26 @@ export function createCoordinates(image: GeotiffImage): [string, ImageVariable][
   return variables
 }
 
-const computed = (
-  dtype: DType,
+/** Elements of a chunk of coordinates along one axis. They are computed with every read. */
+const CHUNK_LENGTH = 1024
+
+/** Creates an array whose elements are computed from their index, by a source that is small to load. */
+function computed(
+  dtype: 'float64' | 'int32',
   dimensionNames: readonly string[],
   shape: readonly number[],
-  fn: (first: number, second?: number) => number,
-): DiskArray => new DiskArray(generateSource(fn as never, { dtype, shape, dimensionNames })) as DiskArray
+  fn: (first: number, second: number) => number,
+): DiskArray {
+  const readBlock: BlockSource<'float64'>['readBlock'] = ([first, second], out) => {
+    eachIndex(out.shape, ([i = 0, j = 0]) => {
+      const [down = 0, along = 0] = out.stride
+      const at = (axis: typeof first, index: number): number => (axis === undefined ? 0 : axis.start + index * axis.step)
+      out.data[out.offset + i * down + j * along] = fn(at(first, i), at(second, j))
+    })
+  }
+  const chunks = new ChunkGrid(shape.map((length) => new RegularChunks(Math.min(CHUNK_LENGTH, length), length)))
+  return new DiskArray({ dtype: dtype as 'float64', shape, dimensionNames, chunks, capabilities: { steps: true }, readBlock })
+}
 
 function axisAttributes({ crs }: GeotiffImage, axis: 'x' | 'y'): ImageAttributes {
   const attrs: ImageAttributes = new Map()
