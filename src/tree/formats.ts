@@ -334,7 +334,7 @@ export const FORMATS: Format[] = [
 const TABLE = /\.(csv|tsv|txt)$/i
 
 /** Bytes that tell what a file is. */
-const HEAD_BYTES = 8
+export const HEAD_BYTES = 8
 /** Bytes of most headers. */
 const START_BYTES = 64 * 1024
 /** Format of a place, and the first bytes of its file if they were read whole. */
@@ -466,35 +466,9 @@ async function ofFile<T>(reading: Promise<T>): Promise<T | undefined> {
 
 const formatOfStart = (head: string): Format | undefined => FORMATS.find(({ starts }) => begins(head, starts))
 
-const begins = (head: string, starts: readonly string[] | RegExp = []): boolean =>
+/** Whether the first bytes of a file, as characters, are those of a format. */
+export const begins = (head: string, starts: readonly string[] | RegExp = []): boolean =>
   starts instanceof RegExp ? starts.test(head) : starts.some((start) => head.startsWith(start))
-
-/** First bytes of a picture that `hyperslab plot` writes. */
-const PICTURE = '\x89PNG\r\n\x1a\n'
-
-/** Bytes at the end of a file that formats are told by. */
-export const END_BYTES = 12
-
-/**
- * Returns the name of the format of a file by its content, among those that are read here and others that are
- * known. Undefined for other files.
- * @param start first bytes, as characters
- * @param end last bytes
- * @throws ConflictError for a file that is being replaced
- */
-export async function kindOfContent(
-  place: StoredAt,
-  start: string,
-  end: ObjectTail,
-  signal: Signal | undefined,
-): Promise<string | undefined> {
-  const head = start.slice(0, HEAD_BYTES)
-  for (const { name, starts, isContent } of FORMATS) {
-    if (starts !== undefined && !begins(head, starts)) continue
-    if (isContent === undefined ? starts !== undefined : await isContent(end, place, signal)) return name
-  }
-  return start.startsWith(PICTURE) ? 'png' : (await import('./refused-formats.ts')).nameOfRefused(head)
-}
 
 /**
  * Returns the error for a location without a readable format. Its tag shows whether there is a file at all.

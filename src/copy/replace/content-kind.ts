@@ -1,7 +1,7 @@
 import { HyperslabError } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
 import type { ObjectInfo, StoredAt } from '../../store/store.ts'
-import { END_BYTES, kindOfContent } from '../../tree/formats.ts'
+import { END_BYTES, kindOfContent } from '../../tree/kind-of-content.ts'
 
 /**
  * Kind of a file by its content: `container`, `references`, `text`, or the name of another known format.
