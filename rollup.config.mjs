@@ -158,7 +158,7 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   // What opening a dataset loads, and what reading its first values loads, in a file each: they are asked for one after the other. What they
   // share with entries stays apart, or these would bring them along.
   // The table of formats, with what opens by it; containers and flat files as nodes are loaded by the first of them.
-  if (room === 'tree/open-tree') return 'formats'
+  if (/^tree\/(open-tree|signature)$/.test(room)) return 'formats'
   // Options of requests are checked by all that open places, which must not bring the table of formats along.
   if (room === 'tree/url-options') return 'location'
   if (/^(af\/nodes|array\/flat-group)$/.test(room)) return 'flat-nodes'

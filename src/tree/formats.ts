@@ -16,6 +16,7 @@ import { type ObjectStart, type ObjectTail, readStart, type Store, type StoredAt
 import type { AttributeEditor, AttributeTypes, EditAttributesOptions } from './attribute-editor.ts'
 import type { ExternalOptions } from './external-files.ts'
 import type { ReferenceOptions } from './reference-store.ts'
+import { begins, HEAD_BYTES, headIn, ofFile } from './signature.ts'
 
 /** Options of opening a tree that belong to the place. Formats pass them on. */
 export interface OpenFormatOptions extends Omit<ReferenceOptions, 'limits'>, ScalarOptions, ExternalOptions {
@@ -333,8 +334,6 @@ export const FORMATS: Format[] = [
 /** Text begins like anything: its names tell it. */
 const TABLE = /\.(csv|tsv|txt)$/i
 
-/** Bytes that tell what a file is. */
-export const HEAD_BYTES = 8
 /** Bytes of most headers. */
 const START_BYTES = 64 * 1024
 /** Format of a place, and the first bytes of its file if they were read whole. */
@@ -375,7 +374,7 @@ export async function recognise({ store, path }: StoredAt, signal?: Signal): Pro
   const start = length === undefined ? undefined : await ofFile(readStart(store, path, length, { tailBytes, signal }))
   const head = length === undefined ? await readHead(store, path, signal) : start && headIn(start.bytes)
   if (head !== undefined) {
-    const known = named?.isNamed ? named : (formatOfStart(head) ?? (await behindUserBlock({ store, path }, name, start, signal)))
+    const known = named?.isNamed ? named : (formatOfStart(head) ?? (await findDeep({ store, path }, name, { start, signal })))
     if (known === undefined || known.isArchive) {
       const { refuseUnread } = await import('./refused-formats.ts')
       // Servers show folders as pages, but no files of these names.
@@ -390,31 +389,15 @@ export async function recognise({ store, path }: StoredAt, signal?: Signal): Pro
   return { format: (await isZarrFolder({ store, path }, signal)) ? FOLDER : named }
 }
 
-/** Least size of a block of the user. */
-const USER_BLOCK_BYTES = 512
-
-/**
- * Returns the format of a file that begins with a block of the user. Where the start of the file is not at
- * hand, only a block of 512 bytes is found, as MATLAB writes it, and only where the name is one of the
- * format.
- */
-async function behindUserBlock(
-  { store, path }: StoredAt,
-  name: string,
-  start: ObjectStart | undefined,
-  signal: Signal | undefined,
-): Promise<Format | undefined> {
-  for (const format of FORMATS) {
-    if (!format.hasUserBlock) continue
-    if (start === undefined) {
-      if (!format.usualEndings?.test(name)) continue
-      const bytes = await ofFile(store.getRange(path, USER_BLOCK_BYTES, HEAD_BYTES, { signal }))
-      if (begins((bytes && headIn(bytes)) ?? '', format.starts)) return format
-    } else
-      for (let at = USER_BLOCK_BYTES; at < start.bytes.length; at *= 2)
-        if (begins(headIn(start.bytes.subarray(at)) ?? '', format.starts)) return format
-  }
-  return undefined
+/** Returns the format of a file that begins with a block of the user. */
+async function findDeep(place: StoredAt, name: string, known: { start: ObjectStart | undefined; signal: Signal | undefined }) {
+  const { findBehindUserBlock } = await import('./user-block.ts')
+  return findBehindUserBlock(
+    FORMATS.filter(({ hasUserBlock }) => hasUserBlock),
+    place,
+    name,
+    known,
+  )
 }
 
 /** Format of folders. */
@@ -450,25 +433,7 @@ async function readHead(store: Store, path: string, signal: Signal | undefined):
   return bytes && headIn(bytes)
 }
 
-const headIn = (bytes: Uint8Array): string | undefined =>
-  bytes.length < HEAD_BYTES ? undefined : String.fromCharCode(...bytes.subarray(0, HEAD_BYTES))
-
-/** Returns the result of a read; undefined if there is no file. */
-async function ofFile<T>(reading: Promise<T>): Promise<T | undefined> {
-  try {
-    return await reading
-  } catch (error) {
-    // Folders, pages that servers refuse to show, files of one byte: opening them reports the problem.
-    if (isHyperslabError(error, 'FormatError', 'StoreError', 'UnsupportedError', 'NotFoundError')) return undefined
-    throw error
-  }
-}
-
 const formatOfStart = (head: string): Format | undefined => FORMATS.find(({ starts }) => begins(head, starts))
-
-/** Whether the first bytes of a file, as characters, are those of a format. */
-export const begins = (head: string, starts: readonly string[] | RegExp = []): boolean =>
-  starts instanceof RegExp ? starts.test(head) : starts.some((start) => head.startsWith(start))
 
 /**
  * Returns the error for a location without a readable format. Its tag shows whether there is a file at all.

@@ -1,6 +1,7 @@
 import type { Signal } from '../core/signal.ts'
 import type { ObjectTail, StoredAt } from '../store/store.ts'
-import { begins, FORMATS, HEAD_BYTES } from './formats.ts'
+import { FORMATS } from './formats.ts'
+import { begins, HEAD_BYTES } from './signature.ts'
 
 /** First bytes of a picture that `hyperslab plot` writes. */
 const PICTURE = '\x89PNG\r\n\x1a\n'
