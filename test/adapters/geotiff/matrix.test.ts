@@ -9,11 +9,12 @@ import { slice } from '../../../src/runtime/index.ts'
 import { random } from '../../af/rkyv/support.ts'
 import { byBudget, seedOf } from '../../support/budget.ts'
 import { pythonWith } from '../../support/python.ts'
+import { RASTERIO } from './support.ts'
 
 const COUNT = byBudget({ quick: 60, full: 240, soak: 5000 })
 const SEED = seedOf('TIFF matrix', 20_261_127)
-const PACKAGES = ['numpy==2.4.6', 'rasterio==1.4.4', 'tifffile==2026.3.3', 'imagecodecs==2026.3.6']
-const env = pythonWith(PACKAGES)
+
+const env = pythonWith(RASTERIO)
 
 /** Types with their bits; those of fewer bits than their type are written by GDAL. */
 const TYPES = [

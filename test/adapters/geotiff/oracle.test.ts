@@ -5,6 +5,7 @@ import type { GeotiffImage } from '../../../src/adapters/geotiff/image.ts'
 import type { GeotiffFile } from '../../../src/adapters/geotiff/open.ts'
 import { openGeotiff } from '../../../src/runtime/geotiff.ts'
 import { FORMATS, type OracleValues } from '../hdf5/support.ts'
+import { REFUSED } from './support.ts'
 
 interface Page {
   readonly shape: readonly number[]
@@ -34,21 +35,6 @@ const { files } = JSON.parse(readFileSync(join(FORMATS, 'oracle.json'), 'utf8'))
   files: Record<string, { tifffile: { pages: Page[] }; rasterio: Raster }>
 }
 
-/** Images that are refused, with words of the reason. */
-const REFUSED: Record<string, string> = {
-  'fax2d.tif': 'ccitt-fax3',
-  'goes.tif': 'jpeg',
-  'hpredict-1c-12b.tiff': 'predictor 2',
-  'made_jpeg_gray.tif': 'jpeg',
-  'made_jpeg_ycbcr.tif': 'jpeg',
-  'made_lerc.tif': 'lerc',
-  'made_lerc_deflate_u8.tif': 'lerc',
-  'made_lerc_zstd.tif': 'lerc',
-  'made_lzma.tif': 'lzma',
-  'made_webp_lossless.tif': 'webp',
-  'sparse.tiff': 'webp',
-  'tiled-jpeg-ycbcr.tif': 'jpeg',
-}
 const names = Object.keys(files)
   .filter((name) => name.startsWith('tiff/'))
   .map((name) => name.slice(5))

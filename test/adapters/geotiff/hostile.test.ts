@@ -1,0 +1,117 @@
+import { describe, expect, test } from 'vitest'
+import { openGeotiff } from '../../../src/runtime/geotiff.ts'
+import { MemoryStore, slice } from '../../../src/runtime/index.ts'
+import { BigTiffWriter, imageTags, type MadeTag } from './tiff-file.ts'
+
+const TILE = 16
+const SAMPLES = Uint8Array.from({ length: TILE * TILE }, (_, i) => (i * 5) & 255)
+
+/** Returns tags of an image of one tile, whose bytes lie at a position. */
+const oneTile = (at: number, more: readonly MadeTag[] = []): MadeTag[] => [
+  ...imageTags([TILE, TILE], TILE),
+  { tag: 324, type: 16, values: [at] },
+  { tag: 325, type: 16, values: [SAMPLES.length] },
+  ...more,
+]
+
+async function openBytes(bytes: Uint8Array) {
+  const store = new MemoryStore()
+  await store.put('a.tif', bytes)
+  return openGeotiff({ store, path: 'a.tif' })
+}
+
+const REDUCED: MadeTag = { tag: 254, type: 4, values: [1] }
+
+describe('directories within directories', () => {
+  test('are levels and further images, each with its own samples', async () => {
+    const file = new BigTiffWriter(4096)
+    file.bytes.set(SAMPLES, 3072)
+    file.bytes.set(SAMPLES.toReversed(), 3072 + 256)
+    file.directory(16, oneTile(3072, [{ tag: 330, type: 16, values: [1024, 2048] }]))
+    file.directory(1024, oneTile(3328, [REDUCED]))
+    file.directory(2048, oneTile(3328))
+    await using opened = await openBytes(file.bytes)
+    expect(opened.images.map((image) => image.levels().length)).toEqual([2, 1])
+    expect(await opened.image(0).array.values()).toEqual(SAMPLES)
+    expect(await opened.image(0).levels()[1]!.array.values()).toEqual(SAMPLES.toReversed())
+    expect(await opened.image(1).array.values()).toEqual(SAMPLES.toReversed())
+  })
+
+  test.each([
+    ['the next directory is the first one', 16, [2048]],
+    ['a directory contains itself', 0, [16]],
+    ['two directories contain each other', 0, [1024]],
+  ])('end where %s, and the image before stays readable', async (_, next, inner) => {
+    const file = new BigTiffWriter(4096)
+    file.bytes.set(SAMPLES, 3072)
+    file.directory(16, oneTile(3072, [{ tag: 330, type: 16, values: inner }]), next)
+    file.directory(1024, oneTile(3072, [REDUCED, { tag: 330, type: 16, values: [16] }]))
+    file.directory(2048, oneTile(3072, [REDUCED]))
+    await using opened = await openBytes(file.bytes)
+    expect(await opened.image(0).array.values()).toEqual(SAMPLES)
+    const errors = opened.images.flatMap(({ error }) => error ?? [])
+    expect(errors.map(({ tag, text }) => [tag, text])).toEqual([
+      ['FormatError', 'damaged TIFF: the directories lead in a circle'],
+    ])
+  })
+})
+
+describe('sizes beyond the file', () => {
+  test('a table of 2^32 tiles that is not in the file is an error of the tile that is read', async () => {
+    const file = new BigTiffWriter(4096)
+    const side = 2 ** 20
+    file.directory(16, [
+      ...imageTags([side, side], TILE),
+      { tag: 324, type: 16, values: [], count: 2 ** 32, at: 1024 },
+      { tag: 325, type: 16, values: [], count: 2 ** 32, at: 2048 },
+    ])
+    await using opened = await openBytes(file.bytes)
+    const { array } = opened.image(0)
+    expect(array.shape).toEqual([side, side])
+    // The first entries are zeros in the file: the tile is not stored.
+    expect((await array.get([slice(2), slice(2)])).data).toEqual(new Uint8Array(4))
+    await expect(array.get([side - 1, side - 1])).rejects.toMatchObject({ tag: 'FormatError' })
+  })
+
+  test('a table with fewer entries than tiles is refused', async () => {
+    const file = new BigTiffWriter(4096)
+    file.directory(16, [
+      ...imageTags([2 ** 20, 2 ** 20], TILE),
+      { tag: 324, type: 16, values: [], count: 2 ** 32 - 1, at: 1024 },
+      { tag: 325, type: 16, values: [], count: 2 ** 32, at: 1024 },
+    ])
+    await using opened = await openBytes(file.bytes)
+    expect(opened.image(0).error).toMatchObject({ tag: 'FormatError', details: { actual: 2 ** 32 - 1, expected: 2 ** 32 } })
+  })
+
+  test.each([
+    ['deflate', 8],
+    ['lzw', 5],
+    ['packbits', 32_773],
+  ])('a tile of 2^31 bytes, compressed by %s, is refused before it is allocated', async (_, compression) => {
+    const file = new BigTiffWriter(4096)
+    file.bytes.fill(7, 2048)
+    const [height, width] = [2 ** 15, 2 ** 16]
+    file.directory(16, [
+      ...imageTags([height, width], undefined, compression).filter(({ tag }) => tag < 322),
+      { tag: 322, type: 4, values: [width] },
+      { tag: 323, type: 4, values: [height] },
+      { tag: 324, type: 16, values: [2048] },
+      { tag: 325, type: 16, values: [1024] },
+    ])
+    await using opened = await openBytes(file.bytes)
+    const before = process.memoryUsage.rss()
+    await expect(opened.image(0).array.get([0, 0])).rejects.toThrow('limits.blockBytes')
+    expect(process.memoryUsage.rss() - before).toBeLessThan(512 * 2 ** 20)
+  })
+
+  test('a tile whose stored bytes end beyond the file names tile and numbers', async () => {
+    const file = new BigTiffWriter(4096)
+    file.directory(16, oneTile(4000))
+    await using opened = await openBytes(file.bytes)
+    await expect(opened.image(0).array.get([0, 0])).rejects.toMatchObject({
+      tag: 'FormatError',
+      details: { actual: 4256, expected: 4096 },
+    })
+  })
+})
