@@ -99,7 +99,7 @@ const LAYERS: Record<string, string[]> = {
   'dataset/tree': ['core', 'grid', 'array', 'af/file', 'af/format/footer', 'adapters', 'tree', 'copy/json-attributes', 'dataset'],
   // Loaded when something is written.
   'dataset/out': ['core', 'grid', 'array', 'tree', 'copy', 'dataset', 'dataset/tree'],
-  'cluster/bullmq': ['core', 'pool/task', 'store/store', 'store/confined', 'tree', 'cluster'],
+  'cluster/bullmq': ['core', 'pool/task', 'store/store', 'store/confined', 'store/fs/quick-reads', 'tree', 'cluster'],
   // Opens what a job names as users do.
   cluster: ['core', 'grid', 'aggregate', 'array', 'pool/task', 'store/store', 'af', 'tree', 'copy', 'dataset'],
   runtime: BELOW_RUNTIME,

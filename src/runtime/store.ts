@@ -4,6 +4,7 @@
  */
 
 export type { AsyncBuffer } from '../core/async-buffer.ts'
+export type { FileStoreOptions } from '../store/fs/file.ts'
 export type { BlobLike, DirectoryHandleLike, FileHandleLike, WritableLike } from '../store/handles.ts'
 export type { Fetch, FetchInit, FetchResponse } from '../store/http/fetch.ts'
 export type { HttpStoreOptions } from '../store/http/http.ts'

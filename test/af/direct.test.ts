@@ -35,7 +35,7 @@ function recorded(): { store: FileStore; into: Set<ArrayBufferLike> } {
     into.add(bytes.buffer)
     fs.read(file, bytes, ...rest)
   }
-  return { store: new FileStore({ ...fs, read }), into }
+  return { store: new FileStore({ syncReads: false }, { ...fs, read }), into }
 }
 
 const rows = fc

@@ -10,7 +10,9 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { DIVIDED_METHODS } from '../../src/array/reductions/reductions.ts'
 import { Engine } from '../../src/cluster/bullmq/engine.ts'
+import { work } from '../../src/cluster/bullmq/work.ts'
 import { bullmq, local, openJobQueue, planJob } from '../../src/runtime/cluster.ts'
+import { quickReads } from '../../src/store/fs/quick-reads.ts'
 import { hyperslab, NETCDF } from '../cli/support.ts'
 import { byBudget, isSoak } from '../support/budget.ts'
 import { haveQueue, type QueueKind, QueueServer } from '../support/queue-server.ts'
@@ -66,6 +68,17 @@ describe.each(KINDS)('workers of a queue on %s', (kind) => {
       if (i === 0) expect(bitsOf(await bullmq(queue).run(plan))).toBe(expected)
     }
     await expectNothingLeft(queue)
+  })
+
+  test.skipIf(!here)('the thread of a worker reads files asynchronously, since it renews locks', async () => {
+    const end = vi.fn()
+    const suspend = vi.spyOn(quickReads, 'suspend').mockReturnValue({ [Symbol.dispose]: end })
+    onTestFinished(() => suspend.mockRestore())
+    const worker = work({ url: server.url, prefix: 'asynchronous', untilIdle: true })
+    await vi.waitFor(() => expect(suspend).toHaveBeenCalledOnce())
+    expect(end).not.toHaveBeenCalled()
+    await worker
+    expect(end).toHaveBeenCalledOnce()
   })
 
   test.skipIf(!here)('the command reduces by a queue what it reduces alone, and tells of its jobs', async () => {

@@ -99,6 +99,7 @@ describe.each(WORKS)('%s', (_, old, wanted, work) => {
         const calls: string[] = []
         let count = -1
         const store = new FileStore(
+          { syncReads: false },
           scripted((name) => {
             if (count < 0) return undefined
             calls.push(name)
@@ -158,7 +159,7 @@ describe.each(WORKS)('%s', (_, old, wanted, work) => {
 
 test('an error of the folder alone does not pass for one of the publication; systems without that step are told apart', async () => {
   const failing = (code: string) =>
-    new FileStore(scripted((name, args) => { if (name === 'handle.sync' && ++syncs % 2 === 0) throw failure(code); void args; return undefined })) // biome-ignore format: one line
+    new FileStore({ syncReads: false }, scripted((name, args) => { if (name === 'handle.sync' && ++syncs % 2 === 0) throw failure(code); void args; return undefined })) // biome-ignore format: one line
   let syncs = 0
   const stage = await staged(failing('EIO'))
   const error: unknown = await stage.publish(key, text('w'), { ifAbsent: true }).catch((reason: unknown) => reason)
@@ -179,6 +180,7 @@ test('a flush after a failed fsync of its data writes them again, and checks the
   let fails = false
   const damage = { on: false }
   const store = new FileStore(
+    { syncReads: false },
     scripted((name) => {
       if (name === 'handle.sync' && fails) {
         fails = false
@@ -210,7 +212,7 @@ test('a flush after a failed fsync of its data writes them again, and checks the
 describe('without hard links', () => {
   testAll(
     storeConformance(async () => ({
-      store: new FileStore(scripted((name) => { if (/link$/.test(name) && !/unlink|readlink/.test(name)) throw failure('EPERM'); if (name === 'linkSync') throw failure('ENOTSUP'); return undefined })), // biome-ignore format: one line
+      store: new FileStore({ syncReads: false }, scripted((name) => { if (/link$/.test(name) && !/unlink|readlink/.test(name)) throw failure('EPERM'); if (name === 'linkSync') throw failure('ENOTSUP'); return undefined })), // biome-ignore format: one line
       prefix: `${await mkdtemp(join(folder, 'without-'))}/`,
     })),
   )
@@ -255,6 +257,7 @@ describe('locks', () => {
     vi.setSystemTime(real)
     let meanwhile: (() => void) | undefined
     const slow = new FileStore(
+      { syncReads: false },
       scripted((name) => {
         if (name === 'renameSync') {
           const then = meanwhile
@@ -377,6 +380,7 @@ describe.skipIf(!mounted && process.env['CI'] !== 'true')('on a full disk', () =
 test('a flush waits for the disk three times, a compaction four times', async () => {
   const synced: string[] = []
   const store = new FileStore(
+    { syncReads: false },
     scripted((name) => {
       if (name === 'handle.sync') synced.push(name)
       return undefined

@@ -1,6 +1,7 @@
 import { HyperslabError, messageOf } from '../../core/errors.ts'
 import { pause } from '../../core/pace.ts'
 import { newController, onAbort, raceAbort, type Signal } from '../../core/signal.ts'
+import { quickReads } from '../../store/fs/quick-reads.ts'
 import { childRange, missingChildren } from '../task-tree.ts'
 import { Engine, type NodeJob, type NodeValue, onServer, type RunData, type StoredFailure } from './engine.ts'
 import { isFinal, storedFailure } from './failure.ts'
@@ -166,6 +167,8 @@ export async function workOn(plans: Plans, options: WorkerSettings): Promise<Wor
   } = options
   const { url, prefix, connection, telemetry } = options
   const queue = { url, ...(prefix && { prefix }), ...(connection && { connection }), ...(telemetry && { telemetry }) }
+  // A read that delays this thread would delay the renewal of locks.
+  using _asynchronous = quickReads.suspend()
   await using engine = await Engine.open(queue)
   const work = new NodeWork(engine, plans, lockSeconds * 1000, maxLost)
   const worker = engine.work((job, token, lost) => work.perform(job, token!, lost!), {

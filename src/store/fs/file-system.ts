@@ -3,6 +3,7 @@ import type { ObjectInfo } from '../store.ts'
 import { changed, endsBefore } from '../store.ts'
 import { errorCode, onFile } from './errors.ts'
 import { toEtag } from './local-file.ts'
+import type { QuickFile, QuickReads } from './quick-reads.ts'
 
 /** The used part of `node:fs`. */
 export type FileSystem = Pick<
@@ -12,6 +13,8 @@ export type FileSystem = Pick<
   | 'open'
   | 'close'
   | 'read'
+  | 'readSync'
+  | 'statfs'
   | 'openSync'
   | 'writeSync'
   | 'readFileSync'
@@ -86,36 +89,39 @@ export function openForReading(fs: FileSystem, path: string): Promise<number> {
 }
 
 /** A version of a file, open for reading. */
-export interface FileVersion extends ObjectInfo {
-  /** File descriptor. */
-  readonly file: number
-}
+export interface FileVersion extends ObjectInfo, QuickFile {}
 
 /**
  * Reads exactly the bytes of a range of an open version.
  * @param into memory of that length to read into; by default memory that {@link keepRoom} may get back
+ * @param quick reads synchronously what it allows
  * @throws ConflictError if another program has rewritten the file in place: the bytes can be of both versions
  * @throws FormatError if the file ends before
  */
 export async function readUnchanged(
   fs: FileSystem,
-  { file, size, etag }: FileVersion,
+  version: FileVersion,
   path: string,
   offset: number,
   length: number,
   into?: Uint8Array,
+  quick?: QuickReads,
 ): Promise<Uint8Array> {
-  const reading = readExactly(fs, file, path, offset, length, size, into)
-  await reading.catch(() => {})
-  // A program that rewrites a file changes its time before its bytes, so an unchanged time after the read
-  // proves the bytes. The system has just used these data, so the call does not block.
-  if (toEtag(await onFile(path, 'read', async () => fs.fstatSync(file, { bigint: true }))) !== etag) throw changed(path)
-  return reading
+  const { file, size, etag } = version
+  if (offset + length > size) throw endsBefore(path, size, offset + length)
+  const bytes = into ?? roomFor(length)
+  return onFile(path, 'read', async () => {
+    const end = quick?.read(fs, path, version, bytes, offset) ? length : await fill(fs, file, bytes, offset)
+    // A program that rewrites a file changes its time before its bytes, so an unchanged time after the read
+    // proves the bytes. The system has just used these data, so the call does not block.
+    if (toEtag(fs.fstatSync(file, { bigint: true })) !== etag) throw changed(path)
+    if (end < length) throw endsBefore(path, offset + end, offset + length)
+    return bytes
+  })
 }
 
 /**
  * Reads exactly the bytes of a range.
- * @param into memory of that length to read into; by default memory that {@link keepRoom} may get back
  * @throws FormatError if the file ends before
  */
 export async function readExactly(
@@ -125,18 +131,20 @@ export async function readExactly(
   offset: number,
   length: number,
   size: number,
-  into?: Uint8Array,
 ): Promise<Uint8Array> {
   if (offset + length > size) throw endsBefore(path, size, offset + length)
-  const bytes = into ?? roomFor(length)
-  await onFile(path, 'read', async () => {
-    for (let done = 0; done < length; ) {
-      const count = await readSome(fs, file, bytes, done, offset + done)
-      if (count === 0) throw endsBefore(path, offset + done, offset + length)
-      done += count
-    }
-  })
+  const bytes = roomFor(length)
+  const end = await onFile(path, 'read', () => fill(fs, file, bytes, offset))
+  if (end < length) throw endsBefore(path, offset + end, offset + length)
   return bytes
+}
+
+/** Reads into `bytes` until they are full or the file ends. Returns the number of bytes. */
+async function fill(fs: FileSystem, file: number, bytes: Uint8Array, offset: number): Promise<number> {
+  let done = 0
+  for (let count = -1; done < bytes.length && count !== 0; done += count)
+    count = await readSome(fs, file, bytes, done, offset + done)
+  return done
 }
 
 /** Reads bytes into `bytes` from `done` on, as many as one call returns. Returns their number. */
@@ -159,7 +167,7 @@ const LEAST_ROOM = 32 * 1024
 /** Arrays that {@link keepRoom} accepts, once each. */
 const lent = new WeakSet<Uint8Array>()
 
-/** Keeps the memory of bytes that {@link readExactly} returned and that are no longer read. */
+/** Keeps the memory of bytes that {@link readUnchanged} returned and that are no longer read. */
 export function keepRoom(bytes: Uint8Array): void {
   if (!lent.delete(bytes) || bytes.buffer.byteLength > MOST_SPARE_BYTES) return
   spare.push(bytes.buffer as ArrayBuffer)

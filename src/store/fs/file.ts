@@ -1,4 +1,5 @@
 import { isHyperslabError } from '../../core/errors.ts'
+import { type Checks, checkOptions } from '../../core/options.ts'
 import { exists } from '../conditions.ts'
 import type {
   ConditionalWrites,
@@ -31,6 +32,7 @@ import {
 import { entriesInFolder, FilesOfMachine } from './local-files.ts'
 import { underLock } from './lock.ts'
 import { isTemporary } from './names.ts'
+import { type QuickReads, quickReads } from './quick-reads.ts'
 import { checkVersion, FileStage, withFolder } from './stage.ts'
 
 /** A handle shared by readers. After it is retired, the last reader closes it. */
@@ -55,6 +57,17 @@ const MAX_ATTEMPTS = 8
 /** Age after which an unchanged temporary file counts as abandoned, in ms: 7 days. */
 const ABANDONED_MS = 7 * 24 * 3600 * 1000
 
+/** Options of {@link FileStore}. */
+export interface FileStoreOptions {
+  /**
+   * Whether short reads of local file systems may be synchronous, which takes a tenth of the time. A read
+   * that the system delays then delays the whole thread. Default: true.
+   */
+  readonly syncReads?: boolean
+}
+
+const CHECKS: Checks<FileStoreOptions> = { syncReads: 'boolean' }
+
 /**
  * Store of files, by path. An object is published by linking or renaming a finished temporary file, so
  * readers never see a part of it.
@@ -70,13 +83,19 @@ const ABANDONED_MS = 7 * 24 * 3600 * 1000
 export class FileStore implements WritableStore {
   readonly files: LocalFiles
   readonly #fs: FileSystem
+  readonly #quick: QuickReads | undefined
   readonly #open = new Map<string, Shared>()
   /** Folders already searched for abandoned files. */
   readonly #swept = new Set<string>()
 
-  /** @param fs replaces the platform's `node:fs` in tests */
-  constructor(fs: object = fileSystem()) {
+  /**
+   * @param fs replaces `node:fs` of the platform in tests
+   * @param quick replaces the clock of synchronous reads in tests
+   */
+  constructor(options: FileStoreOptions = {}, fs: object = fileSystem(), quick = quickReads) {
+    checkOptions('FileStore', options, CHECKS)
     this.#fs = fs as FileSystem
+    this.#quick = options.syncReads === false ? undefined : quick
     this.files = new FilesOfMachine(this.#fs)
   }
 
@@ -98,8 +117,9 @@ export class FileStore implements WritableStore {
     key: string,
     offset: number,
     length: number,
-    { ifMatch, into }: RangeOptions = {},
+    { ifMatch, into, signal }: RangeOptions = {},
   ): Promise<Uint8Array | undefined> {
+    signal?.throwIfAborted()
     if (ifMatch !== undefined) return this.#readRange(await this.#share(key, ifMatch), key, ifMatch, offset, length, into)
     return repeated(async () => {
       const etag = (await this.stat(key))?.etag
@@ -253,7 +273,7 @@ export class FileStore implements WritableStore {
     try {
       const opened = await shared.opened
       if (opened?.etag !== etag) throw changed(key)
-      return await readUnchanged(this.#fs, opened, key, offset, length, into)
+      return await readUnchanged(this.#fs, opened, key, offset, length, into, this.#quick)
     } catch (error) {
       if (isHyperslabError(error, 'ConflictError')) await this.#retire(`${key}\0${etag}`)
       throw error

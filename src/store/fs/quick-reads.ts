@@ -1,0 +1,110 @@
+import { yieldToEventLoop } from '../../core/pace.ts'
+
+/** Longest read that is made synchronously, in bytes. */
+const QUICK_BYTES = 64 * 1024
+/** Time for synchronous reads between two turns of the event loop, in ms. */
+const MS_PER_TURN = 2
+/** Time in ms above which a read is slow. */
+const SLOW_MS = 1
+/** After a slow read, its file is read asynchronously for so many times as long. */
+const PAUSE = 100
+
+/** Numbers by which `statfs` of Linux names file systems that lie on this machine. */
+const LOCAL_FILE_SYSTEMS: ReadonlySet<number> = new Set([
+  0xef53, // ext2, ext3, ext4
+  0x58465342, // xfs
+  0x9123683e, // btrfs
+  0x01021994, // tmpfs
+  0x858458f6, // ramfs
+  0xf2f52010, // f2fs
+  0x2fc12fc1, // zfs
+  0xca451a4e, // bcachefs
+  0x794c7630, // overlayfs
+])
+
+interface FileSystem {
+  readSync?(file: number, into: Uint8Array, at: number, length: number, position: number): number
+  statfs?(path: string, done: (error: unknown, stats?: { readonly type: number }) => void): void
+}
+
+/** An open file, with what is known of its reads. */
+export interface QuickFile {
+  /** File descriptor. */
+  readonly file: number
+  /** Whether the file may be read synchronously; undefined until its file system is asked for. */
+  isQuick?: boolean
+  /** Time in ms until which it is read asynchronously, because a read was slow. */
+  slowUntil?: number
+}
+
+/**
+ * Synchronous reads of a thread. A read of some bytes from the page cache takes 2 us so, and 20 to 100 us
+ * through the threads of the runtime. A read that the system delays delays the whole thread. Therefore only
+ * short reads of local file systems are synchronous, for at most 2 ms between two turns of the event loop. A
+ * read above 1 ms ends them for that file, for a hundred times as long: a busy processor delays single reads,
+ * a slow disk all of them.
+ */
+export class QuickReads {
+  readonly #now: () => number
+  readonly #nextTurn: () => Promise<void>
+  #left = MS_PER_TURN
+  #isTurnAwaited = false
+  #suspended = 0
+
+  /**
+   * @param now returns the time in ms; replaced in tests
+   * @param nextTurn resolves in the next turn of the event loop; replaced in tests
+   */
+  constructor(now = () => performance.now(), nextTurn = yieldToEventLoop) {
+    this.#now = now
+    this.#nextTurn = nextTurn
+  }
+
+  /** Forbids synchronous reads until the result is disposed of. */
+  suspend(): Disposable {
+    this.#suspended++
+    return { [Symbol.dispose]: () => void this.#suspended-- }
+  }
+
+  /**
+   * Fills `into` from a position of an open file.
+   * @returns false if the read has to be asynchronous
+   * @throws the errors of `readSync`
+   */
+  read(fs: FileSystem, path: string, version: QuickFile, into: Uint8Array, position: number): boolean {
+    if (into.length > QUICK_BYTES || this.#suspended > 0 || !isQuick(fs, path, version) || this.#left <= 0) return false
+    const start = this.#now()
+    if (start < (version.slowUntil ?? start)) return false
+    this.#awaitTurn()
+    let done = 0
+    for (let count = -1; done < into.length && count !== 0; done += count)
+      count = fs.readSync!(version.file, into, done, into.length - done, position + done)
+    const took = this.#now() - start
+    this.#left -= took
+    if (took > SLOW_MS) version.slowUntil = start + took * (1 + PAUSE)
+    return done === into.length
+  }
+
+  #awaitTurn(): void {
+    if (this.#isTurnAwaited) return
+    this.#isTurnAwaited = true
+    void this.#nextTurn().then(() => {
+      this.#isTurnAwaited = false
+      this.#left = MS_PER_TURN
+    })
+  }
+}
+
+/** Whether a file lies on a local file system. Asks for it with the first read, which does not wait. */
+function isQuick(fs: FileSystem, path: string, version: QuickFile): boolean {
+  if (version.isQuick !== undefined) return version.isQuick
+  version.isQuick = false
+  if (fs.readSync !== undefined)
+    fs.statfs?.(path, (error, stats) => {
+      version.isQuick = !error && LOCAL_FILE_SYSTEMS.has(stats!.type)
+    })
+  return false
+}
+
+/** Synchronous reads of this thread. */
+export const quickReads = new QuickReads()

@@ -1,0 +1,140 @@
+import * as fs from 'node:fs'
+import { mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { FileStore } from '../../src/store/fs/file.ts'
+import { QuickReads } from '../../src/store/fs/quick-reads.ts'
+
+const EXT4 = 0xef53
+/** NFS, SMB, SMB2, CIFS, FUSE, 9p, Ceph, AFS, Lustre, and numbers that no file system has. */
+const OTHERS = [0x6969, 0x517b, 0xfe534d42, 0xff534d42, 0x65735546, 0x01021997, 0xc36400, 0x5346414f, 0x0bd00bd0, 0, 1, 26]
+const LENGTH = 100_000
+const bytes = Uint8Array.from({ length: LENGTH }, (_, i) => i * 7)
+
+let folder: string
+let key: string
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'hyperslab-quick-'))
+  key = join(folder, 'x')
+  await writeFile(key, bytes)
+})
+afterAll(() => rm(folder, { recursive: true }))
+
+/** Simulates a file system of a type, whose reads take some ms of a clock, which advances only by them. */
+function simulated(type: number | undefined, ms: (read: number) => number, options = {}) {
+  const seen = { sync: 0, async: 0, most: 0, inTurn: 0, turns: 0 }
+  let now = 0
+  const turns: (() => void)[] = []
+  const quick = new QuickReads(() => now, () => new Promise((resolve) => turns.push(resolve))) // biome-ignore format: one line
+  const nextTurn = async (): Promise<void> => {
+    seen.turns++
+    seen.inTurn = 0
+    for (const resolve of turns.splice(0)) resolve()
+    await Promise.resolve()
+  }
+  const readSync = (...args: Parameters<typeof fs.readSync>): number => {
+    const took = ms(seen.sync++)
+    now += took
+    seen.inTurn += took
+    seen.most = Math.max(seen.most, seen.inTurn)
+    return fs.readSync(...args)
+  }
+  const read = (...args: Parameters<typeof fs.read>): void => {
+    seen.async++
+    void nextTurn().then(() => fs.read(...args))
+  }
+  const statfs = (_: string, done: (error: unknown, stats?: object) => void): void =>
+    type === undefined ? done(new Error('no answer')) : done(null, { type })
+  const advance = (ms: number): void => {
+    now += ms
+  }
+  return { store: new FileStore(options, { ...fs, readSync, read, statfs }, quick), seen, advance, quick }
+}
+
+async function readAll({ store }: { store: FileStore }, count: number, length = 100, signal?: AbortSignal): Promise<void> {
+  const { etag } = (await store.stat(key))!
+  for (let i = 0; i < count; i++) {
+    const at = (i * 997) % (LENGTH - length)
+    const options = signal === undefined ? { ifMatch: etag } : { ifMatch: etag, signal }
+    const found = await store.getRange(key, at, length, options)
+    if (Buffer.compare(found!, bytes.subarray(at, at + length)) !== 0) throw new Error(`bytes at ${at}`)
+  }
+  await store.close()
+}
+
+describe('synchronous reads', () => {
+  test.each([0.001, 0.01, 0.3, 0.9])('of %d ms each take at most 2 ms between two turns, and the one in progress', async (ms) => {
+    const run = simulated(EXT4, () => ms)
+    await readAll(run, 2000)
+    expect(run.seen.sync + run.seen.async).toBe(2000)
+    expect(run.seen.sync).toBeGreaterThan(1000)
+    expect(run.seen.most).toBeLessThan(2.000001 + ms)
+    // The first read finds out where the file lies. A spent budget causes each other turn.
+    const perTurn = Math.ceil(2 / ms)
+    expect(run.seen.async).toBeGreaterThanOrEqual(Math.floor(1999 / (perTurn + 1)))
+    expect(run.seen.async).toBeLessThanOrEqual(Math.ceil(1999 / perTurn) + 1)
+  })
+
+  test('end with the first read of 5 ms, for this file and half a second', async () => {
+    const run = simulated(EXT4, (read) => (read === 10 ? 5 : 0.001))
+    await readAll(run, 500)
+    expect(run.seen).toMatchObject({ sync: 11, async: 489 })
+    const busy = simulated(EXT4, (read) => (read === 10 ? 5 : 0.001))
+    const version = (await busy.store.stat(key))!
+    for (let i = 0; i < 100; i++) {
+      if (i === 30) busy.advance(499)
+      if (i === 50) busy.advance(2)
+      await busy.store.getRange(key, 0, 100, { ifMatch: version.etag })
+    }
+    expect(busy.seen).toMatchObject({ sync: 61, async: 39 })
+    await busy.store.close()
+  })
+
+  test.each(OTHERS)('are not made on a file system of number %d', async (type) => {
+    const run = simulated(type, () => 0.001)
+    await readAll(run, 50)
+    expect(run.seen).toMatchObject({ sync: 0, async: 50 })
+  })
+
+  test('are not made where the file system is unknown, forbidden, suspended, or above 64 KiB', async () => {
+    const unknown = simulated(undefined, () => 0.001)
+    await readAll(unknown, 50)
+    expect(unknown.seen).toMatchObject({ sync: 0, async: 50 })
+    const forbidden = simulated(EXT4, () => 0.001, { syncReads: false })
+    await readAll(forbidden, 50)
+    expect(forbidden.seen).toMatchObject({ sync: 0, async: 50 })
+    const long = simulated(EXT4, () => 0.001)
+    await readAll(long, 50, 65_537)
+    expect(long.seen).toMatchObject({ sync: 0, async: 50 })
+    const suspended = simulated(EXT4, () => 0.001)
+    const [first, second] = [suspended.quick.suspend(), suspended.quick.suspend()]
+    await readAll(suspended, 50)
+    first[Symbol.dispose]()
+    await readAll(suspended, 50)
+    expect(suspended.seen).toMatchObject({ sync: 0, async: 100 })
+    second[Symbol.dispose]()
+    await readAll(suspended, 50, 65_536)
+    expect(suspended.seen).toMatchObject({ sync: 49, async: 101 })
+  })
+
+  test('heed the signal between reads', async () => {
+    const ended = new AbortController()
+    const run = simulated(EXT4, (read) => {
+      if (read === 20) ended.abort(new Error('enough'))
+      return 0.001
+    })
+    await expect(readAll(run, 500, 100, ended.signal)).rejects.toThrow('enough')
+    expect(run.seen.sync).toBe(21)
+  })
+
+  test('report what `readSync` throws, and the end of the file', async () => {
+    const run = simulated(EXT4, (read) => {
+      if (read === 3) throw Object.assign(new Error('EIO'), { code: 'EIO' })
+      return 0
+    })
+    await expect(readAll(run, 10)).rejects.toMatchObject({ tag: 'StoreError', message: expect.stringContaining('EIO') })
+    await expect(run.store.getRange(key, LENGTH - 1, 2)).rejects.toMatchObject({ tag: 'FormatError' })
+    await run.store.close()
+  })
+})
