@@ -117,7 +117,7 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (/^(store\/persistent\/|tree\/persistent-cache$)/.test(room)) return 'persistent-cache'
   // What several drivers need, and reading over HTTP does not.
   if (/^store\/(blob|conditions|opfs\/web-locks)$/.test(room)) return 'store-more'
-  if (/^(core\/characters|array\/lazy\/packing)$/.test(room)) return 'names'
+  if (/^(core\/characters|array\/lazy\/(packing|signs))$/.test(room)) return 'names'
   // What opening a dataset needs of labels. Imports of other formats need some of it, and must not bring along what datasets compute with:
   // that names a package by a variable, which runtimes at the edge refuse to load.
   if (
