@@ -64,17 +64,20 @@ async function readAll({ store }: { store: FileStore }, count: number, length = 
 }
 
 describe('synchronous reads', () => {
-  test.each([0.001, 0.01, 0.3, 0.9])('of %d ms each take at most 2 ms between two turns, and the one in progress', async (ms) => {
-    const run = simulated(EXT4, () => ms)
-    await readAll(run, 2000)
-    expect(run.seen.sync + run.seen.async).toBe(2000)
-    expect(run.seen.sync).toBeGreaterThan(1000)
-    expect(run.seen.most).toBeLessThan(2.000001 + ms)
-    // The first read finds out where the file lies. A spent budget causes each other turn.
-    const perTurn = Math.ceil(2 / ms)
-    expect(run.seen.async).toBeGreaterThanOrEqual(Math.floor(1999 / (perTurn + 1)))
-    expect(run.seen.async).toBeLessThanOrEqual(Math.ceil(1999 / perTurn) + 1)
-  })
+  test.each([0.001, 0.01, 0.3, 0.9])(
+    'synchronous reads take at most 2 ms between two turns of the event loop, and the one in progress',
+    async (ms) => {
+      const run = simulated(EXT4, () => ms)
+      await readAll(run, 2000)
+      expect(run.seen.sync + run.seen.async).toBe(2000)
+      expect(run.seen.sync).toBeGreaterThan(1000)
+      expect(run.seen.most).toBeLessThan(2.000001 + ms)
+      // The first read finds out where the file lies. A spent budget causes each other turn.
+      const perTurn = Math.ceil(2 / ms)
+      expect(run.seen.async).toBeGreaterThanOrEqual(Math.floor(1999 / (perTurn + 1)))
+      expect(run.seen.async).toBeLessThanOrEqual(Math.ceil(1999 / perTurn) + 1)
+    },
+  )
 
   test('end with the first read of 5 ms, for this file and half a second', async () => {
     const run = simulated(EXT4, (read) => (read === 10 ? 5 : 0.001))

@@ -38,7 +38,7 @@ const old = Uint8Array.from({ length: 3000 }, () => 1)
 const young = old.map(() => 2)
 const conflict = { tag: 'ConflictError', message: expect.stringContaining('open it again') }
 
-describe('a file that another program rewrites in place', () => {
+describe('a local file that another program rewrites in place while it is open is refused, or read anew', () => {
   test('has a new version: the old one is refused, and reads of any version give the new one', async () => {
     const [store, key] = [new FileStore(), join(folder, 'between')]
     await writeFile(key, old)
