@@ -6,6 +6,7 @@ import { nodeResolve } from '@rollup/plugin-node-resolve'
 import terser from '@rollup/plugin-terser'
 import { rollup } from 'rollup'
 import { dts } from 'rollup-plugin-dts'
+import { keepParameters } from './scripts/keep-parameters.mjs'
 
 /** The loader leaves its text to the compiler that it belongs to. */
 const LICENCE_FILES = ['LICENSE', 'LICENSE.md', '../../assemblyscript/LICENSE']
@@ -253,6 +254,7 @@ const code = {
   input: { ...entries('build/js', '.js'), cli: 'build/js/cli/main.js' },
   external: [/^node:/],
   plugins: [
+    keepParameters(),
     // The one build runs everywhere, so dependencies have to be those for browsers: others import modules of Node, which webpack refuses.
     nodeResolve({ exportConditions: ['browser', 'import', 'default'] }),
     commonjs(),

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url'
 import { nodeResolve } from '@rollup/plugin-node-resolve'
 import terser from '@rollup/plugin-terser'
 import { rollup } from 'rollup'
+import { keepParameters } from './keep-parameters.mjs'
 import { typescript } from './typescript.mjs'
 
 const source = (path) => fileURLToPath(new URL(`../src/${path}`, import.meta.url))
@@ -24,7 +25,7 @@ const withoutKernels = {
 
 const bundle = await rollup({
   input: source('runtime/worker.ts'),
-  plugins: [withoutKernels, typescript, nodeResolve({ exportConditions: ['browser', 'import', 'default'] })],
+  plugins: [withoutKernels, typescript, keepParameters(), nodeResolve({ exportConditions: ['browser', 'import', 'default'] })],
   treeshake: { moduleSideEffects: (id) => id === source('runtime/worker.ts') },
   onwarn({ message }) {
     throw new Error(message)
