@@ -10,7 +10,7 @@ import type { Selection } from '../grid/selection.ts'
 import type { Axis, AxisOption } from './axes.ts'
 import { completeSource } from './complete-source.ts'
 import { type GetAsOptions, type GetOptions, getSelection, named, type ReadPlan, resolveChecked } from './get.ts'
-import type { Block, BlocksOptions, EqualsOptions, ProgressOptions, ValuesAsOptions, ValuesOptions } from './iteration.ts'
+import type { Block, BlocksOptions, EqualsOptions } from './iteration.ts'
 import { astype } from './lazy/astype.ts'
 import { view } from './lazy/axes-view.ts'
 import { expandDims, flip, squeeze, transpose } from './lazy/axis-order.ts'
@@ -21,6 +21,7 @@ import { rechunk } from './lazy/rechunk.ts'
 import type { RechunkOptions } from './lazy/rechunk-to.ts'
 import { reshape } from './lazy/reshape.ts'
 import { type Missing, missingOf } from './missing.ts'
+import type { ProgressOptions, ValuesAsOptions, ValuesOptions } from './read-whole.ts'
 import type { CumulativeOptions } from './reductions/cumulative-sum.ts'
 import type { FoldedDType, FoldKind, FoldOptions, RankKind, SumDTypes } from './reductions/fold-kinds.ts'
 import type { GroupByResult } from './reductions/group-by.ts'
@@ -45,6 +46,7 @@ import { TRANSFER_CHECKS, type TransferOptions } from './transfers.ts'
 import type { Values } from './values.ts'
 
 const iteration = lazily(() => import('./iteration.ts'))
+const wholeReads = lazily(() => import('./read-whole.ts'))
 // Starts both imports in parallel.
 const reductions = lazily(async () => {
   const [module] = await Promise.all([import('./reductions/reductions.ts'), iteration()])
@@ -267,7 +269,9 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
    * console.log((await t.toTensor()).data) // Int8Array(4) [ 0, 1, 10, 11 ]
    */
   async toTensor(options: ProgressOptions = {}): Promise<Tensor<D>> {
-    return (await this.#iteration('toTensor', options)).readTensor(this.source, options)
+    const { checkWholeRead, readTensor } = await wholeReads()
+    checkWholeRead('toTensor', options, this.source)
+    return readTensor(this.source, options)
   }
 
   /**
@@ -281,7 +285,9 @@ export class DiskArray<D extends DType = DType, R extends number = number> exten
   async values(options?: ValuesOptions<D>): Promise<DataOf<D>>
   async values<K extends DType>(options: ValuesAsOptions<K>): Promise<DataOf<K>>
   async values(options: ValuesOptions<D> = {}): Promise<DataOf<D>> {
-    return (await this.#iteration('values', options)).readValues(this.source, options)
+    const { checkWholeRead, readValues } = await wholeReads()
+    checkWholeRead('values', options, this.source)
+    return readValues(this.source, options)
   }
 
   /**

@@ -1,23 +1,22 @@
-import { allocate, type DataOf, DTYPES, type DType, readElement, type ScalarOf, toElement } from '../core/dtype.ts'
+import { allocate, type DataOf, type DType, readElement, type ScalarOf, toElement } from '../core/dtype.ts'
 import { HyperslabError, within } from '../core/errors.ts'
-import { ahead, inOrder } from '../core/in-order.ts'
+import { ahead } from '../core/in-order.ts'
 import { type Checks, checkOptions } from '../core/options.ts'
 import { Pace } from '../core/pace.ts'
 import { sameShape, showShape, sizeOf } from '../core/shape.ts'
 import { newController, onAbort, type Signal } from '../core/signal.ts'
-import { type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
+import { type Tensor, tensorOf } from '../core/tensor.ts'
 import { type AxisChunks, ChunkGrid, chunkBoxes, READ_BYTES, RegularChunks, sameChunks } from '../grid/chunks.ts'
 import { commonChunks as alignedChunks } from '../grid/common-chunks.ts'
 import { PLAN_CHECKS, type PlanOptions } from '../grid/plan.ts'
-import { countChunks } from '../grid/projection.ts'
-import { type Box, boxShape, viewOf } from '../grid/range.ts'
+import { type Box, boxShape } from '../grid/range.ts'
 import type { Selection } from '../grid/selection.ts'
 import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
 import { planSelection, type ReadPlan } from './get.ts'
-import { astype } from './lazy/astype.ts'
 import { copiedTo } from './lazy/missing-restated.ts'
 import { type ArrayOperand, sourceOf } from './operand.ts'
-import { divideIntoWrittenRuns, runsOf } from './reductions/runs.ts'
+import { createTally, PROGRESS_CHECKS, type ProgressOptions } from './read-whole.ts'
+import { divideIntoWrittenRuns } from './reductions/runs.ts'
 import {
   BLOCK_CHECKS,
   type BlockOptions,
@@ -28,26 +27,7 @@ import {
   estimateRequests,
   type Writable,
 } from './source.ts'
-import { type TransferProgress, trackProgress } from './transfers.ts'
 import { checkChunk, checkElements } from './visit.ts'
-
-/** Options of operations on a whole array. */
-export interface ProgressOptions extends BlockOptions {
-  /** Receives the progress after each step. */
-  readonly onProgress?: ((progress: TransferProgress) => void) | undefined
-}
-
-/** Options of `values`. */
-export interface ValuesOptions<D extends DType> extends ProgressOptions {
-  /** Memory for the values instead of new memory: an array of their type and number. */
-  readonly out?: DataOf<D>
-}
-
-/** Options of `values` with conversion to another data type. */
-export interface ValuesAsOptions<K extends DType> extends ValuesOptions<K> {
-  /** Data type of the values and of `out`. Each element is converted as by `astype`. */
-  readonly as: K
-}
 
 /** Options of `equals`. */
 export interface EqualsOptions extends ProgressOptions {
@@ -63,17 +43,12 @@ export interface BlocksOptions extends BlockOptions {
   readonly maxBytes?: number
 }
 
-export const PROGRESS_CHECKS: Checks<ProgressOptions> = { ...BLOCK_CHECKS, onProgress: 'function' }
 export const BLOCKS_CHECKS: Checks<BlocksOptions> = { ...BLOCK_CHECKS, prefetch: 'integer from 0', maxBytes: 'number from 0' }
 const EQUALS_CHECKS: Checks<EqualsOptions> = { ...PROGRESS_CHECKS, equalNaN: 'boolean' }
-
-const VALUES_CHECKS: Checks<ValuesAsOptions<DType>> = { ...PROGRESS_CHECKS, out: 'list', as: DTYPES }
 
 const CALLS = {
   blocks: BLOCKS_CHECKS,
   elements: BLOCK_CHECKS,
-  toTensor: PROGRESS_CHECKS,
-  values: VALUES_CHECKS,
   equals: EQUALS_CHECKS,
   copyFrom: PROGRESS_CHECKS,
   copyTo: PROGRESS_CHECKS,
@@ -183,15 +158,6 @@ async function* readAhead<T>(
   yield* ahead(chunkBoxes(grid), { count: prefetch + 1 }, start, giveUp)
 }
 
-/** Creates a progress counter in chunks of an array. */
-function createTally(
-  { chunks, dtype }: BlockSource,
-  { onProgress }: ProgressOptions,
-): { readonly tally: (box: Box) => void; readonly onAbsent: BlockReadOptions['onAbsent'] } {
-  const { tell, onAbsent } = trackProgress(chunks.count, dtype, onProgress)
-  return { onAbsent, tally: (box) => tell({ chunks: countChunks(box, chunks), shape: boxShape(box) }) }
-}
-
 /** Plans reading a selection, without any I/O. */
 export async function planRead<D extends DType>(
   source: BlockSource<D>,
@@ -201,55 +167,6 @@ export async function planRead<D extends DType>(
   const [base, { plan }] = await planSelection('plan', source, selection, options, PLAN_CHECKS)
   const boxes = plan.transfers.map(({ box }) => box)
   return { ...plan, bytes: plan.elements * bytesOf(source.dtype), requests: await estimateRequests(base, boxes) }
-}
-
-/**
- * Reads a whole source into memory of its own.
- * @throws TooLargeError for more than 2 GiB
- */
-export async function readTensor<D extends DType>(source: BlockSource<D>, options: ProgressOptions): Promise<Tensor<D>> {
-  const { dtype, shape, budget } = source
-  const bytes = sizeOf(shape) * bytesOf(dtype)
-  checkBytes(source, bytes, MAX_RESULT_BYTES, 'the array', 'go through it with blocks(), or raise `maxBytes` of get()')
-  const read = async (): Promise<Tensor<D>> => {
-    const tensor = tensorOf(dtype, shape)
-    await readWhole(source, tensor, options)
-    return tensor
-  }
-  return budget?.result(bytes, read, options.signal) ?? read()
-}
-
-/**
- * Reads all elements in C order.
- * @throws InvalidArgumentError if `out` is of another type or length
- */
-export async function readValues<D extends DType>(
-  source: BlockSource<D>,
-  { as, out, ...options }: ValuesOptions<D> & { readonly as?: D },
-): Promise<DataOf<D>> {
-  const from = as === undefined ? source : astype(source, as)
-  if (out === undefined) return (await readTensor(from, options)).data
-  const { checkOut } = await import('./values.ts')
-  const { dtype, shape } = from
-  if (out.length !== sizeOf(shape)) {
-    const [actual, expected] = [out.length, sizeOf(shape)]
-    const text = `out has ${actual} elements, the array ${expected}`
-    throw new HyperslabError('InvalidArgumentError', text, { ...source.label, actual, expected })
-  }
-  await readWhole(from, await within(source.label ?? {}, async () => checkOut(dtype, { data: out, shape }, shape)), options)
-  return out
-}
-
-/** Reads all elements in runs of chunks, two at a time, directly into the result. */
-async function readWhole<D extends DType>(source: BlockSource<D>, out: Tensor<D>, options: ProgressOptions): Promise<void> {
-  const { signal } = options
-  const { tally, onAbsent } = createTally(source, options)
-  const read = async (box: Box): Promise<Box> => {
-    signal?.throwIfAborted()
-    await source.readBlock(box, viewTensor(out, box.map(viewOf)), { signal, onAbsent })
-    return box
-  }
-  await inOrder(chunkBoxes(runsOf(source)), { count: 2 }, read, tally)
 }
 
 /**

@@ -5,6 +5,8 @@ import { invalidArgument } from '../core/errors.ts'
 import { forEachLimited } from '../core/limiter.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Dataset } from '../dataset/dataset.ts'
+import { openDataset } from '../dataset/open/open-dataset.ts'
+import { openDatasets } from '../dataset/open/open-datasets.ts'
 import { linear } from '../grid/linear.ts'
 import type { Selection } from '../grid/selection.ts'
 import { points } from '../grid/selectors.ts'
@@ -60,8 +62,6 @@ export class RecipeOpener implements AsyncDisposable {
   /** @throws errors of opening it; ConflictError if a version differs from the pinned one */
   openDataset({ dataset, notFound, ...rules }: DatasetRecipe & { readonly decode?: boolean }): Promise<Dataset> {
     return once(this.#datasets, JSON.stringify([dataset, notFound, rules]), async () => {
-      const { openDatasets } = await import('../dataset/open/open-datasets.ts')
-      const { openDataset } = await import('../dataset/open/open-dataset.ts')
       const { places: _, ...reading } = this.#options
       const how = { ...reading, ...rules } as object
       if (typeof dataset === 'string') return openDataset(await this.#pins.place(dataset, { notFound }), how)

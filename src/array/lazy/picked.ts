@@ -18,10 +18,7 @@ import {
   type ReduceBoxOptions,
 } from '../source.ts'
 import { type Planned, readInto, type Views } from '../transfers.ts'
-import { visitChunkByChunk } from '../visit.ts'
-import { writeSelection } from '../write.ts'
 import type { WriteWhere } from './derive.ts'
-import { checkDistinct } from './distinct.ts'
 import { composePick, evenPicks, type ViewOf, viewParts } from './picks.ts'
 
 /** Returns the positions along each axis of the base that a box of a view takes. */
@@ -70,13 +67,13 @@ export const writeWhere = async <D extends DType>(
   mask === undefined ? source.writeBlock!(box, values, options) : source.writeMasked!(box, values, mask, options)
 
 /** Writes `values`, or those whose mask is 1, to the positions `picks` along each axis. */
-export const writePicks = <D extends DType>(
+export const writePicks = async <D extends DType>(
   source: BlockSource<D>,
   picks: readonly AxisIndices<Float64Array>[],
   values: Tensor<D>,
   mask: Tensor<'bool'> | undefined,
   options: BlockReadOptions = {},
-): Promise<void> => writeSelection(source, planned(source, picks), values, options, mask)
+): Promise<void> => (await import('../write.ts')).writeSelection(source, planned(source, picks), values, options, mask)
 
 export const readView = <D extends DType>(view: ViewOf<D>, box: Box, out: Tensor<D>, options?: BlockReadOptions): Promise<void> =>
   readPicks(view.base, picksBelow(view, box), inBaseOrder(view, out), options)
@@ -85,6 +82,7 @@ export async function writeView<D extends DType>(
   view: ViewOf<D>,
   ...[box, values, mask, options]: Parameters<WriteWhere<D>>
 ): Promise<void> {
+  const { checkDistinct } = await import('./distinct.ts')
   checkDistinct(view, { base: view.base, parts: viewParts(view) })
   await writePicks(view.base, picksBelow(view, box), inBaseOrder(view, values), mask && inBaseOrder(view, mask), options)
 }
@@ -126,6 +124,7 @@ export async function* visitView<D extends DType, R>(
   const { base, order } = view
   const picks = picksBelow(view, box)
   if (picks.some((pick) => isListed(pick) && pick.some((position, i) => i > 0 && position <= pick[i - 1]!))) {
+    const { visitChunkByChunk } = await import('../visit.ts')
     yield* visitChunkByChunk(source, box, visitor, options)
     return
   }

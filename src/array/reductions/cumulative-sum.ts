@@ -6,6 +6,7 @@ import { type Box, boxShape, viewOf } from '../../grid/range.ts'
 import type { Axis } from '../axes.ts'
 import { checkBytes, MAX_RESULT_BYTES } from '../bounds.ts'
 import { zipped } from '../iteration.ts'
+import { runsOf } from '../read-whole.ts'
 import { type BlockOptions, type BlockSource, checkWritable } from '../source.ts'
 import { checkElements } from '../visit.ts'
 import { CompensatedSums } from './compensated-sums.ts'
@@ -13,7 +14,6 @@ import { checkFits } from './fold.ts'
 import { checkFoldable, foldedDType, type SumDTypes } from './fold-kinds.ts'
 import { layoutOf } from './reduce.ts'
 import { type Row, RowReader, type SkipOptions, type Skipped, skippedOf } from './rows.ts'
-import { runsOf } from './runs.ts'
 
 /** Options of `cumsum`. */
 export interface CumulativeOptions<D extends DType = DType> extends BlockOptions, SkipOptions {

@@ -37,11 +37,12 @@ import { createBoxTable } from '../../kernels/boxes.ts'
 import { type AxisOption, resolveAxes } from '../axes.ts'
 import { checkBytes, MAX_RESULT_BYTES } from '../bounds.ts'
 import { type AffineMap, findAffine } from '../lazy/affine.ts'
+import { runsOf } from '../read-whole.ts'
 import { type BlockOptions, type BlockSource, bytesOf, type ReduceBoxOptions } from '../source.ts'
 import { checkFits, emptyExtreme, emptyReduction } from './fold.ts'
 import { checkFoldable, type FoldOptions, foldedDType } from './fold-kinds.ts'
 import { type SkipOptions, skippedOf, toSkipRule } from './rows.ts'
-import { eachRun, runsOf } from './runs.ts'
+import { eachRun } from './runs.ts'
 import { type DividedReduction, firstPiece, type PiecedUnits, type UnitNode, unitNodes, unitsAlong } from './units.ts'
 
 /** Options of reductions. */

@@ -8,6 +8,7 @@ import { type ChunkGrid, READ_BYTES } from '../../grid/chunks.ts'
 import { type Box, boxShape, wholeBox } from '../../grid/range.ts'
 import { cutBox, TouchedChunks } from '../../grid/touched.ts'
 import { checkBytes, MAX_RESULT_BYTES } from '../bounds.ts'
+import { runsOf } from '../read-whole.ts'
 import { type BlockOptions, type BlockSource, bytesOf } from '../source.ts'
 import { checkElements } from '../visit.ts'
 import type { Row, RowReader } from './rows.ts'
@@ -103,8 +104,6 @@ function* writtenParts(
   }
   for (const box of all.boxes(next, to)) yield { box, isWritten: false }
 }
-
-export const runsOf = (source: BlockSource): ChunkGrid => source.chunks.coarsen(READ_BYTES / bytesOf(source.dtype))
 
 /** Returns the runs of an array for writing: whole stored objects of some MiB. */
 export const divideIntoWrittenRuns = ({ chunks, writeGrid = chunks, dtype }: BlockSource): ChunkGrid =>
