@@ -19,7 +19,7 @@ import { type BlockSource, bytesOf } from '../array/source.ts'
 import { COMPLEX_AXIS } from '../core/complex.ts'
 import { largestDivisor } from '../core/divisors.ts'
 import { isFixed, isFloat, readElement } from '../core/dtype.ts'
-import { HyperslabError, isHyperslabError, rethrowWithin, within } from '../core/errors.ts'
+import { HyperslabError, isHyperslabError, within } from '../core/errors.ts'
 import { METADATA_BYTES, writeJson } from '../core/json.ts'
 import { member } from '../core/member.ts'
 import { sha256 } from '../core/sha256.ts'
@@ -398,12 +398,14 @@ async function planArrays(
     Array.from(nodes, (path) => (path === '' ? 'zarr.json' : `${path}/zarr.json`)),
   )
   let length = 0
-  return source.arrays.map((each): PlannedArray => {
-    const planned = plannedArray(each, options)
+  const arrays: PlannedArray[] = []
+  for (const each of source.arrays) {
+    const planned = await plannedArray(each, options)
     length += writeJson(planned.content).length
     if (length > MAX_METADATA) throw metadataTooLong(each.name, length)
-    return { ...each, ...planned }
-  })
+    arrays.push({ ...each, ...planned })
+  }
+  return arrays
 }
 
 /**
@@ -502,10 +504,10 @@ function checkDimensions({ arrays }: ZarrExport, options: ExportOptions): void {
 }
 
 /** Returns the options of an array's copy, and the number of its chunks. */
-function plannedArray(
+async function plannedArray(
   exported: ExportedArray,
   { codec = 'zstd', level, chunks = {}, shards = {} }: ExportOptions,
-): Pick<PlannedArray, 'options' | 'content' | 'count'> {
+): Promise<Pick<PlannedArray, 'options' | 'content' | 'count'>> {
   const {
     array,
     dimensionNames,
@@ -552,19 +554,11 @@ function plannedArray(
     attributes: complex !== undefined ? withPairs(own, complex) : isTold ? own : own.set(key, missingValue),
   }
   // Arrays that cannot be written are rejected before anything is written.
-  const { content } = withArray(name, () => newArray(options, []))
+  const { content } = await within({ array: name }, () => newArray(options, []))
   return { options, content, count: ChunkGrid.regular(shape, chunkLengths).count }
 }
 
 function withPairs(attributes: NamedAttributes, { attributes: pairs }: ComplexFacts): NamedAttributes {
   const names = [...attributes].filter(([name]) => !PAIRS.includes(name))
   return Object.assign(new Map([...names, ...pairs]), { typed: attributes.typed })
-}
-
-function withArray<T>(array: string, work: () => T): T {
-  try {
-    return work()
-  } catch (error) {
-    return rethrowWithin(error, { array })
-  }
 }

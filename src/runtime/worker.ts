@@ -9,7 +9,5 @@ import { answerTasks } from '../pool/worker.ts'
 answerTasks(async (spec) => {
   if ('filters' in spec) return openFilterSpec(spec as FilterSpec)
   if ('tile' in spec) return openTileSpec(spec as SharedTileSpec)
-  const codec = chunkCodec('chunk', spec as ChunkSpec, [], ELEMENT_CODEC)
-  await codec.ready()
-  return codec
+  return chunkCodec('chunk', spec as ChunkSpec, [], ELEMENT_CODEC)
 })

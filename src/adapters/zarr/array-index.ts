@@ -20,9 +20,8 @@ import type { ByteRange } from '../../store/store.ts'
 import { type ChunkCodec, chunkCodec } from './chunk-codec.ts'
 import type { ChunkPlan, ZarrArrayMetadata } from './metadata.ts'
 import { namedAttributes, replaceAttributes } from './named-attributes.ts'
-import type { KnownTable, OpenedStore } from './opened.ts'
+import { gone, type KnownTable, type OpenedStore } from './opened.ts'
 import { placeIn } from './places.ts'
-import { gone, readTables } from './shard-tables.ts'
 import { planChunks } from './shards.ts'
 import { type StoredArray, ZarrSnapshot } from './snapshot.ts'
 import { clippedGrid, storedGrid } from './stored-grid.ts'
@@ -43,11 +42,9 @@ class ChunkCodecs implements CodecSet {
   readonly #names = new Map<string, string>()
 
   /** @throws CodecError for an unknown codec */
-  async add(shape: readonly number[], codec: (name: string) => ChunkCodec): Promise<void> {
+  async add(shape: readonly number[], codec: (name: string) => Promise<ChunkCodec>): Promise<void> {
     const name = `of chunks ${showShape(shape)}`
-    const made = codec(name)
-    await made.ready()
-    this.#known.set(name, made)
+    this.#known.set(name, await codec(name))
     this.#names.set(shape.join(), name)
   }
 
@@ -324,10 +321,10 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
   async #load(chunks: Iterable<number>, signal: Signal | undefined): Promise<ChunkSnapshot> {
     const { stored } = this
     const places = mapped(chunks, (chunkIndex) => stored.placeOf(chunkIndex))
-    return within(
-      this.label,
-      async () => new ZarrSnapshot(stored, await readTables(this.opened, this.#plan.levels, this.#generation, places, signal)),
-    )
+    return within(this.label, async () => {
+      const { readTables } = await import('./shard-tables.ts')
+      return new ZarrSnapshot(stored, await readTables(this.opened, this.#plan.levels, this.#generation, places, signal))
+    })
   }
 }
 

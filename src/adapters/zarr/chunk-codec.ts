@@ -19,22 +19,28 @@ export interface ChunkSpec {
   readonly mostBytes: number
 }
 
-export type ChunkCodec = (Codec | KernelCodec) & SharedCodec & { ready(): Promise<void> }
+export type ChunkCodec = (Codec | KernelCodec) & SharedCodec
 
 const PLAIN: ElementCodec = { chunkSteps, absentChunk }
 
 /**
- * Returns the codec of chunks of one shape. Workers have the same codec, except for codecs of users and for
+ * Loads the codec of chunks of one shape. Workers have the same codec, except for codecs of users and for
  * elements of variable length.
  * @param form of elements with several values
  * @throws CodecError for an unknown codec
  */
-export function chunkCodec(name: string, spec: ChunkSpec, users: readonly Codec[], form: ElementCodec = PLAIN): ChunkCodec {
+export async function chunkCodec(
+  name: string,
+  spec: ChunkSpec,
+  users: readonly Codec[],
+  form: ElementCodec = PLAIN,
+): Promise<ChunkCodec> {
   const { codecs, type, shape, fill, mostBytes } = spec
-  const steps = [...form.chunkSteps(codecs, type, shape, users)]
+  const steps = [...(await form.chunkSteps(codecs, type, shape, users))]
   // Codecs in kernel memory cannot return variable lengths.
   if (!isFixed(type.dtype)) steps.splice(0, steps.length, roomStep(type, sizeOf(shape), mostBytes), ...steps, outOfKernel)
   const codec = chainCodec(name, steps, () => form.absentChunk(type.dtype, fill, sizeOf(shape), mostBytes), mostBytes)
+  await codec.ready()
   return { ...codec, remote: users.length === 0 && isFixed(type.dtype) ? remoteCodec(spec) : undefined }
 }
 

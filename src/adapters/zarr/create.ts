@@ -82,7 +82,7 @@ export async function unpublishedArray(
   array: NewZarrArray<ZarrDType>,
   { separator = '/', writeBytes }: HiddenOptions,
 ): Promise<UnpublishedArray> {
-  const made = newArray(array, []).content
+  const made = (await newArray(array, [])).content
   const content = { ...made, chunk_key_encoding: { name: 'default', configuration: { separator } } }
   const opened = new OpenedStore(store, { codecs: [], ...READ_LIMITS, writeBytes, isWritable: true, root })
   const zarr = new ZarrStore(opened, root, createReader(opened, root, undefined), { file: store.describe(root) })

@@ -19,9 +19,10 @@ import { sizeOf, stridesOf } from '../../core/shape.ts'
 import type { BlockOrigin } from '../../engine/block.ts'
 import { copyStrided, type ElementBytes } from '../../kernels/copy.ts'
 import { absentChunk } from './absent-chunk.ts'
-import { bytesOfWord, Chain, chunkSteps, swapStep } from './codecs.ts'
+import { chunkSteps } from './codecs.ts'
 import { parseNamed, parseTypeV2, parseTypeV3, type TypeV2 } from './data-types.ts'
 import { asShape, isObject, type JsonObject } from './document.ts'
+import { bytesOfWord, Chain } from './element-chain.ts'
 import { parseFillValue } from './fill-values.ts'
 import type { ChunkPlan } from './metadata.ts'
 import {
@@ -37,6 +38,7 @@ import {
 } from './metadata.ts'
 import { type ArrayDocument, parseArray } from './parse-array.ts'
 import { planLevels } from './shards.ts'
+import { swapStep } from './swap.ts'
 import { parseArrayV2 } from './v2.ts'
 import { parseArrayV3 } from './v3.ts'
 
@@ -188,12 +190,12 @@ const UNWRITTEN: BlockOrigin = {
 }
 
 /** Returns the steps that decode a chunk of any type, as `chunkSteps` of `codecs.ts` does for plain types. */
-export function elementSteps(
+export async function elementSteps(
   codecs: readonly CodecMetadata[],
   type: StoredType,
   chunkShape: readonly number[],
   users: readonly Codec[],
-): readonly Step[] {
+): Promise<readonly Step[]> {
   const { element, bytes } = type
   const chain = new Chain(type, chunkShape)
   if (element !== undefined) {

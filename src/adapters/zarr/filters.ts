@@ -3,28 +3,11 @@ import { wrongLength } from '../../codec/codec.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import type { Arena } from '../../kernels/arena.ts'
 import { filters } from '../../kernels/filters.ts'
-import { castNumbers, type Numbers, type NumberType, readNumbers, writeNumbers } from './numbers.ts'
+import type { NumberType } from './number-types.ts'
+import { castNumbers, type Numbers, readNumbers, writeNumbers } from './numbers.ts'
 
 // Filters as numcodecs defines them. They store numbers of one type as bytes, and decode them to numbers of
 // another type.
-
-/** Stores bytes of elements in planes: the first byte of each element, then the second, and so on. */
-export function shuffleStep(size: number): Step | undefined {
-  if (size <= 1) return undefined
-  return {
-    name: 'shuffle',
-    encodedBytes: (bytes) => bytes,
-    decodeIn(arena, pointer, length) {
-      if (length % size !== 0)
-        throw new HyperslabError('CodecError', `shuffle: ${length} bytes are not a multiple of ${size}`, { actual: length })
-      // The kernel does not end for sizes near 2^32.
-      if (length === 0) return { pointer, length }
-      const target = arena.alloc(length)
-      filters(arena).unshuffle(size, pointer, target, length)
-      return { pointer: target, length }
-    },
-  }
-}
 
 /** Converts numbers to another type. */
 export function castStep(name: string, from: NumberType, to: NumberType): Step | undefined {

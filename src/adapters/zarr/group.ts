@@ -438,7 +438,7 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
         import('./chunk-names.ts'),
       ])
       checkOwnAttributes(Object(options))
-      const { content, metadata } = newArray(options, this.#store.opened.options.codecs)
+      const { content, metadata } = await newArray(options, this.#store.opened.options.codecs)
       await nodes.create(path, content, (names, prefix) => {
         checkLinks(this.#store.opened.store, metadata, prefix, names)
         return names.filter((name) => parseChunkName(metadata, name) !== undefined)

@@ -222,6 +222,8 @@ export class Hierarchy {
       return { v3 }
     }
     if (isInSteps) older = askOlder()
+    // Version 2 compresses by Blosc by default. Loading it during these requests saves a round trip.
+    if (older.length > 0) import('../../codec/blosc.ts').catch(() => undefined)
     const [array, second] = await Promise.all(older)
     if (isRoot && isTogether && second !== undefined && array === undefined) {
       this.#version = 2

@@ -142,7 +142,7 @@ export interface ElementCodec {
     type: StoredType,
     shape: readonly number[],
     users: readonly Codec[],
-  ): readonly Step[]
+  ): Promise<readonly Step[]>
   /** @param fill what the metadata have: one value, or the values of a stored element */
   absentChunk(dtype: DType, fill: FillValues, count: number, mostBytes: number): Uint8Array
 }

@@ -2,13 +2,7 @@ import { HyperslabError } from '../../core/errors.ts'
 import { showJson } from './document.ts'
 import { parseHalf, roundTo } from './fill-values.ts'
 import type { StoredType } from './metadata.ts'
-
-/** Type of numbers, as filters name it in numpy's notation. */
-export interface NumberType {
-  readonly kind: 'b' | 'i' | 'u' | 'f'
-  readonly bytes: 1 | 2 | 4 | 8
-  readonly isBigEndian: boolean
-}
+import { LETTERS, type NumberType } from './number-types.ts'
 
 /** Numbers in a typed array. Float16 is in a Float32Array; bools are 0 and 1. */
 export type Numbers =
@@ -42,8 +36,6 @@ const toCode = ({ kind, bytes }: NumberType): Code => `${kind}${bytes}` as Code
 const isWide = (type: NumberType): boolean => type.bytes === 8 && type.kind !== 'f'
 const isHalf = (type: NumberType): boolean => type.bytes === 2 && type.kind === 'f'
 
-const LETTERS: Record<string, string> = { bool: 'b', int: 'i', uint: 'u', float: 'f' }
-
 /**
  * Parses a type by its name in numpy: `<f4`, `|u1`, `i2`, `float64`.
  * @throws CodecError for a name that is not a type of numbers
@@ -58,12 +50,6 @@ export function parseNumberType(name: unknown, filter: string): NumberType {
   throw new HyperslabError('CodecError', `${filter}: ${showJson(name)} is not a type of numbers that can be read here`, {
     actual: name,
   })
-}
-
-/** Returns the type that filters see; undefined for elements that are not numbers. */
-export function numbersIn({ kind, bytes }: StoredType): NumberType | undefined {
-  const letter = LETTERS[kind]
-  return letter === undefined ? undefined : ({ kind: letter, bytes, isBigEndian: false } as NumberType)
 }
 
 /** Copies numbers from their stored bytes. */

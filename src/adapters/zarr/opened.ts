@@ -10,7 +10,7 @@ import type { WorkerPool } from '../../pool/task.ts'
 import { Absences } from '../../store/absences.ts'
 import type { ObjectTail, Store } from '../../store/store.ts'
 import { readWhole } from '../../store/whole.ts'
-import type { ShardTable } from './shards.ts'
+import type { ShardTable } from './shard-table.ts'
 import type { ObjectWriter } from './write/object-writer.ts'
 
 /** Options shared by the arrays of one store. */
@@ -140,4 +140,9 @@ export class OpenedStore {
     this.#closed = true
     await this.store.close?.()
   }
+}
+
+/** @throws ConflictError */
+export function gone(file: string): never {
+  throw new HyperslabError('ConflictError', 'the shard was removed since its index was read', { file })
 }

@@ -4,11 +4,10 @@ import { Pace } from '../../core/pace.ts'
 import { sizeOf } from '../../core/shape.ts'
 import type { Signal } from '../../core/signal.ts'
 import { type ObjectInfo, type ObjectTail, readTail } from '../../store/store.ts'
-import { indexBytes } from './codecs.ts'
 import type { ShardLevel } from './metadata.ts'
-import type { KnownTable, OpenedStore } from './opened.ts'
+import { gone, type KnownTable, type OpenedStore } from './opened.ts'
 import type { ChunkPlace } from './places.ts'
-import { ShardTable } from './shards.ts'
+import { indexBytes, ShardTable } from './shard-table.ts'
 
 /** Number of tables that are requested at the same time. */
 const CONCURRENT_TABLES = 64
@@ -82,7 +81,7 @@ async function readTable(
 ): Promise<KnownTable | undefined> {
   opened.checkOpen()
   const shape = tableShapes[depth]!
-  const length = indexBytes(level.indexCodecs, sizeOf(shape))
+  const length = await indexBytes(level.indexCodecs, sizeOf(shape))
   const file = opened.store.describe(key)
   return within({ file }, async () => {
     if (length > opened.options.blockBytes) {
@@ -99,7 +98,7 @@ async function readTable(
     }
     const start = level.indexAtStart ? base : base + size - length
     const bytes = shard.bytes ?? (await opened.store.getRange(key, start, length, { ifMatch: etag, signal })) ?? gone(file)
-    const table = new ShardTable(bytes, sizeOf(shape), level, size)
+    const table = await ShardTable.decode(bytes, sizeOf(shape), level, size)
     return { table, etag, base, byteLength: table.byteLength }
   })
 }
@@ -124,9 +123,4 @@ async function findShard(
 function innerShard({ table, base, etag }: KnownTable, position: number): KnownShard | undefined {
   const range = table.find(position)
   return range && { etag, base: base + range.offset, size: range.length }
-}
-
-/** @throws ConflictError */
-export function gone(file: string): never {
-  throw new HyperslabError('ConflictError', 'the shard was removed since its index was read', { file })
 }

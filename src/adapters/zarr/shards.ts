@@ -1,7 +1,5 @@
 import { HyperslabError } from '../../core/errors.ts'
 import { member } from '../../core/member.ts'
-import type { ByteRange } from '../../store/store.ts'
-import { decodeIndex } from './codecs.ts'
 import { asShape, badMetadata, showJson } from './document.ts'
 import type { ChunkPlan, CodecMetadata, ShardLevel, ZarrArrayMetadata } from './metadata.ts'
 import type { ChunkLengths } from './stored-grid.ts'
@@ -80,43 +78,3 @@ function checkDivides(shards: ChunkLengths, inner: readonly number[]): void {
  */
 export const tableShape = (shardShape: readonly number[], { innerShape, order }: ShardLevel): number[] =>
   order.map((axis) => shardShape[axis]! / innerShape[axis]!)
-
-/** Positions of the inner chunks of a shard, in C order. */
-export class ShardTable {
-  readonly #offsets: Float64Array
-  readonly #lengths: Float64Array
-
-  /**
-   * @param bytes the table as it is stored
-   * @param room size of the shard in bytes; all chunks must lie in it
-   * @throws CodecError, IntegrityError for an invalid table; FormatError for chunks beyond the shard
-   */
-  constructor(bytes: Uint8Array, count: number, { indexCodecs }: ShardLevel, room: number) {
-    const entries = decodeIndex(indexCodecs, bytes, count)
-    this.#offsets = new Float64Array(count)
-    this.#lengths = new Float64Array(count)
-    for (let i = 0; i < count; i++) {
-      const [offset, length] = [entries[2 * i]!, entries[2 * i + 1]!]
-      const absent = offset === NOWHERE && length === NOWHERE
-      if (!absent && (length === 0n || offset + length > BigInt(room))) {
-        const text = `chunk ${i} of a shard of ${room} bytes is said to be the ${length} bytes from ${offset}`
-        throw new HyperslabError('FormatError', text, { actual: offset + length, expected: room })
-      }
-      this.#offsets[i] = absent ? -1 : Number(offset)
-      this.#lengths[i] = Number(length)
-    }
-  }
-
-  get byteLength(): number {
-    return this.#offsets.byteLength + this.#lengths.byteLength
-  }
-
-  /** Returns the byte range of a chunk in the shard; undefined if it is not stored. */
-  find(position: number): ByteRange | undefined {
-    const offset = this.#offsets[position]!
-    return offset < 0 ? undefined : { offset, length: this.#lengths[position]! }
-  }
-}
-
-/** Offset and length of a chunk that is not stored. */
-const NOWHERE = 2n ** 64n - 1n

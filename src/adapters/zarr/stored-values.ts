@@ -1,9 +1,9 @@
-import type { Span, Step } from '../../codec/chain.ts'
+import type { Step } from '../../codec/chain.ts'
 import { wrongLength } from '../../codec/codec.ts'
 import { HyperslabError } from '../../core/errors.ts'
 import { OFFSET_BYTES } from '../../engine/chunk-values.ts'
 import type { Arena } from '../../kernels/arena.ts'
-import { filters } from '../../kernels/filters.ts'
+import { filterStep } from './filter-step.ts'
 import type { StoredType } from './metadata.ts'
 import { NOT_A_TIME, timeScale, toNanoseconds } from './time-units.ts'
 
@@ -17,7 +17,7 @@ export function valuesStep(type: StoredType, count: number): Step | undefined {
   if (kind === 'bool') return inPlace('bool', normaliseBools)
   if (kind === 'bfloat16') return widenStep('bfloat16', 'widenBrain')
   if (kind === 'float' && bytes === 2) return widenStep('float16', 'widenHalf')
-  if (kind === 'datetime' && unit !== 'ns') return inPlace('datetime', (arena, at, length) => scale(arena, at, length, unit!))
+  if (kind === 'datetime' && unit !== 'ns') return scaleStep(unit!)
   if (kind === 'raw' || kind === 'fixed-bytes' || kind === 'fixed-text') return ownLengthStep(type, count)
   return undefined
 }
@@ -40,24 +40,31 @@ function normaliseBools(arena: Arena, pointer: number, length: number): void {
 }
 
 function widenStep(name: string, kernel: 'widenHalf' | 'widenBrain'): Step {
-  return {
+  return filterStep({
     name,
     encodedBytes: (bytes) => bytes / 2,
-    decodeIn(arena, pointer, length): Span {
+    decodeIn(kernels, arena, pointer, length) {
       const target = arena.alloc(2 * length)
-      filters(arena)[kernel](pointer, target, length / 2)
+      kernels[kernel](pointer, target, length / 2)
       return { pointer: target, length: 2 * length }
     },
-  }
+  })
 }
 
 /** @throws UnsupportedError, which names a time that is not a whole number of nanoseconds within 64 bits */
-function scale(arena: Arena, pointer: number, length: number, unit: string): void {
+function scaleStep(unit: string): Step {
   const { multiply, divide, months } = timeScale(unit)
-  const view = new DataView(arena.kernels.memory.buffer, pointer, length)
   const fits = divide === 1n && months === undefined && multiply < -NOT_A_TIME
-  const done = fits ? filters(arena).scaleTimes(pointer, length / 8, multiply) : 0
-  for (let at = 8 * done; at < length; at += 8) view.setBigInt64(at, toNanoseconds(view.getBigInt64(at, true), unit), true)
+  return filterStep({
+    name: 'datetime',
+    encodedBytes: (bytes) => bytes,
+    decodeIn(kernels, arena, pointer, length) {
+      const view = new DataView(arena.kernels.memory.buffer, pointer, length)
+      const done = fits ? kernels.scaleTimes(pointer, length / 8, multiply) : 0
+      for (let at = 8 * done; at < length; at += 8) view.setBigInt64(at, toNanoseconds(view.getBigInt64(at, true), unit), true)
+      return { pointer, length }
+    },
+  })
 }
 
 /** Converts fixed-width elements to elements of variable length. */

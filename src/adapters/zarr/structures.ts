@@ -1,7 +1,7 @@
 import { isUnreadable } from '../../array/walk.ts'
 import { decodeBase64 } from '../../core/base64.ts'
 import { type DType, readElement, type ScalarOf } from '../../core/dtype.ts'
-import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
+import { HyperslabError, isHyperslabError, rethrowWithin, within } from '../../core/errors.ts'
 import { wrongKey } from '../../core/foreign-key.ts'
 import { member } from '../../core/member.ts'
 import { quoted } from '../../core/quoted.ts'
@@ -113,15 +113,15 @@ export class FieldFinder {
     return this.#structures.get(path)
   }
 
-  #field(structure: Structure, path: string, node: ZarrNode | undefined): ZarrNode | undefined {
-    return within(this.#file, path, () => {
+  #field(structure: Structure, path: string, node: ZarrNode | undefined): Promise<ZarrNode | undefined> {
+    return within(whereIs(this.#file, path), async () => {
       const place = placeOf(structure, path)
       if (place === undefined) return node
       if (node !== undefined) {
         const text = `'${structure.path}' is an array of structures with a field of this name, and a node is stored at the same path: move the node elsewhere`
         return badMetadata(text, path)
       }
-      const field = readStructureNode(structure.structure, path, place)
+      const field = await readStructureNode(structure.structure, path, place)
       if (field.kind === 'group') this.#structures.set(path, field)
       return field
     })
@@ -134,7 +134,7 @@ export class FieldFinder {
     if (!isStructured(stored)) {
       return { kind: 'array', path, metadata: parseStored(stored, { file, ...(path !== '' && { array: path }) }) }
     }
-    return within(file, path, () => {
+    return withinSync(whereIs(file, path), () => {
       layoutOf(stored)
       const attrs = stored.version === 3 ? member(stored.metadata as JsonObject, 'attributes') : stored.attributes
       const structure: Structure = {
@@ -161,19 +161,20 @@ export class FieldFinder {
   }
 
   /** Returns all fields of a structure. Each unreadable one has the reason. */
-  list(path: string, structure: UnparsedArray): (FieldNode | UnreadableNode)[] {
+  async list(path: string, structure: UnparsedArray): Promise<(FieldNode | UnreadableNode)[]> {
     const place = placeOf({ path, structure }, path)
     if (place?.content.kind !== 'structure') return []
     const { fields } = place.content
-    return [...fields.keys()].map((name) => {
-      const at = joined(path, name)
+    const read = async (name: string): Promise<FieldNode | UnreadableNode> => {
+      const field = joined(path, name)
       try {
-        return within(this.#file, at, () => readStructureNode(structure, at, placeIn(fields, place, name)!))
+        return await within(whereIs(this.#file, field), () => readStructureNode(structure, field, placeIn(fields, place, name)!))
       } catch (error) {
         if (!isHyperslabError(error)) throw error
-        return { kind: 'unreadable', path: at, name, error }
+        return { kind: 'unreadable', path: field, name, error }
       }
-    })
+    }
+    return Promise.all([...fields.keys()].map(read))
   }
 
   /** @throws ReadOnlyError, always */
@@ -226,7 +227,7 @@ function placeIn(fields: ReadonlyMap<string, FieldLayout>, within: Place, name: 
 }
 
 /** @throws UnsupportedError, FormatError if it cannot be read */
-function readStructureNode(structure: UnparsedArray, path: string, place: Place): FieldNode {
+async function readStructureNode(structure: UnparsedArray, path: string, place: Place): Promise<FieldNode> {
   const { offset, lengths, strides, shape, content } = place
   const { stored, path: storedAt, version } = structure
   if (content.kind === 'unreadable') throw content.error
@@ -242,12 +243,17 @@ function readStructureNode(structure: UnparsedArray, path: string, place: Place)
   const field = { offset, strides, isBigEndian: content.isBigEndian }
   const { bytes } = layoutOf(stored)
   const type: StoredType = { ...value, element: { name, bytes, shape: all, isComplex: complex !== undefined, field } }
-  const metadata = parseElements(stored, { type, endian: undefined }, fillsOf(stored, name, type, bytes))
+  const metadata = parseElements(stored, { type, endian: undefined }, await fillsOf(stored, name, type, bytes))
   return { kind: 'array', path, metadata, storedAt }
 }
 
 /** Returns the values of a field in an unwritten structure; undefined if there is no fill value. */
-function fillsOf({ metadata }: ArrayDocument, name: string, type: StoredType, bytes: number): ScalarOf<DType>[] | undefined {
+async function fillsOf(
+  { metadata }: ArrayDocument,
+  name: string,
+  type: StoredType,
+  bytes: number,
+): Promise<ScalarOf<DType>[] | undefined> {
   const fill = member(metadata as JsonObject, 'fill_value') ?? null
   if (fill === null) return undefined
   if (isObject(fill)) {
@@ -269,10 +275,11 @@ function fillIn(fill: JsonObject, [name, ...inner]: string[]): unknown {
 }
 
 /** Decodes the values of a field of one structure, as chunks are decoded. */
-function valuesIn(structure: Uint8Array, type: StoredType): ScalarOf<DType>[] {
+async function valuesIn(structure: Uint8Array, type: StoredType): Promise<ScalarOf<DType>[]> {
   const { shape } = type.element!
   let current = structure
-  for (const step of elementSteps([{ name: 'bytes', configuration: {} }], type, shape, []))
+  for (const step of await elementSteps([{ name: 'bytes', configuration: {} }], type, shape, [])) {
+    await step.ready?.()
     current =
       step.decodeIn === undefined
         ? (step.decode!(current, undefined, Infinity) as Uint8Array)
@@ -280,6 +287,7 @@ function valuesIn(structure: Uint8Array, type: StoredType): ScalarOf<DType>[] {
             const span = step.decodeIn!(arena, arena.put(current), current.length, undefined, Infinity)
             return arena.bytes(span.pointer, span.length).slice()
           })
+  }
   const data = decodeChunk(type.dtype, current, sizeOf(shape))
   return Array.from({ length: sizeOf(shape) }, (_, i) => readElement(type.dtype, data, i))
 }
@@ -410,11 +418,13 @@ const unreadable = (bytes: number, text: string): Pick<FieldLayout, 'bytes' | 'c
 
 const joined = (path: string, name: string): string => (path === '' ? name : `${path}/${name}`)
 
-function within<T>(file: string, array: string, work: () => T): T {
+/** Returns the place of a node, for errors. */
+const whereIs = (file: string, array: string): { file: string; array?: string } => ({ file, ...(array !== '' && { array }) })
+
+function withinSync<T>(place: { file: string; array?: string }, work: () => T): T {
   try {
     return work()
   } catch (error) {
-    if (!isHyperslabError(error)) throw error
-    throw error.within({ file, ...(array !== '' && { array }) })
+    return rethrowWithin(error, place)
   }
 }

@@ -1,7 +1,7 @@
-import { chainCodec, outOfKernel } from '../../codec/chain.ts'
+import { chainCodec, outOfKernel, type Step } from '../../codec/chain.ts'
 import type { Codec } from '../../codec/codec.ts'
 import { invalidArgument } from '../../core/errors.ts'
-import { bytesStep } from './codecs.ts'
+import { loadBytesCodec } from './codecs.ts'
 
 /** A loaded entry of zarrita's registry, which creates codecs. */
 export interface ZarritaCodecEntry {
@@ -56,19 +56,21 @@ export function zarrCodecs(registry: ZarritaRegistry): void {
   for (const name of NAMES)
     for (const key of [name, `numcodecs.${name}`]) {
       const theirs = registry.get(key)
-      registry.set(key, async () => ({
-        kind: 'bytes_to_bytes',
-        fromConfig: (configuration, metadata) =>
-          createDecoder(name, configuration ?? {}, async () => {
-            if (theirs === undefined) throw new TypeError(`zarrita has no codec '${key}' to encode with`)
-            return (await theirs()).fromConfig(configuration, metadata)
-          }),
-      }))
+      registry.set(key, async () => {
+        const createStep = await loadBytesCodec(name)
+        return {
+          kind: 'bytes_to_bytes',
+          fromConfig: (configuration, metadata) =>
+            createDecoder(name, createStep(configuration ?? {}), async () => {
+              if (theirs === undefined) throw new TypeError(`zarrita has no codec '${key}' to encode with`)
+              return (await theirs()).fromConfig(configuration, metadata)
+            }),
+        }
+      })
     }
 }
 
-function createDecoder(name: string, configuration: Record<string, unknown>, theirs: () => Promise<ZarritaCodec>): ZarritaCodec {
-  const step = bytesStep({ name, configuration })
+function createDecoder(name: string, step: Step, theirs: () => Promise<ZarritaCodec>): ZarritaCodec {
   const chain = chainCodec(name, [step, outOfKernel], () => new Uint8Array(0), Infinity) as Pick<Codec, 'decode'> & {
     ready(): Promise<void>
   }

@@ -1,9 +1,9 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs'
 import { join } from 'node:path'
-import { indexBytes } from '../../../src/adapters/zarr/codecs.ts'
 import type { ZarrArray } from '../../../src/adapters/zarr/group.ts'
 import { Hierarchy } from '../../../src/adapters/zarr/hierarchy.ts'
 import type { ShardLevel, ZarrArrayMetadata } from '../../../src/adapters/zarr/metadata.ts'
+import { indexBytes } from '../../../src/adapters/zarr/shard-table.ts'
 import { planChunks, tableShape } from '../../../src/adapters/zarr/shards.ts'
 import { isFixed, isNumeric } from '../../../src/core/dtype.ts'
 import { isHyperslabError } from '../../../src/core/errors.ts'
@@ -58,7 +58,7 @@ export class DamagedArrays {
     const { path, store, metadata, level } = whole
     const [key, bytes] = pick(whole.objects)
     const shard = metadata.chunks as readonly number[]
-    const damaged = level !== undefined && next() < 0.5 ? withIndex(bytes, level, shard, next) : mutated(bytes, next)
+    const damaged = level !== undefined && next() < 0.5 ? await withIndex(bytes, level, shard, next) : mutated(bytes, next)
     await store.put(key, damaged)
     const pool = next() < 0.2 ? this.#pool : undefined
     try {
@@ -104,9 +104,14 @@ async function load(folder: string, path: string): Promise<Whole> {
 }
 
 /** The shard with numbers in its index that are wrong, behind a checksum that is right. */
-function withIndex(bytes: Uint8Array, level: ShardLevel, shardShape: readonly number[], next: () => number): Uint8Array {
+async function withIndex(
+  bytes: Uint8Array,
+  level: ShardLevel,
+  shardShape: readonly number[],
+  next: () => number,
+): Promise<Uint8Array> {
   const count = sizeOf(tableShape(shardShape, level))
-  const length = indexBytes(level.indexCodecs, count)
+  const length = await indexBytes(level.indexCodecs, count)
   const out = bytes.slice()
   const index = new DataView(out.buffer, level.indexAtStart ? 0 : out.length - length, length)
   const isLittle = level.indexCodecs[0]!.configuration['endian'] !== 'big'

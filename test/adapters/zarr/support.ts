@@ -19,7 +19,7 @@ export async function decodeStored(
   decodedBytes: number = isFixed(type.dtype) ? sizeOf(shape) * elementBytes(type.dtype) : Infinity,
   users: readonly Codec[] = [],
 ): Promise<Uint8Array> {
-  const chain = chainCodec('zarr', chunkSteps(codecs, type, shape, users), () => new Uint8Array(0), 2 ** 24)
+  const chain = chainCodec('zarr', await chunkSteps(codecs, type, shape, users), () => new Uint8Array(0), 2 ** 24)
   await chain.ready()
   if (!inKernel(chain)) return decodeWith(chain, stored, decodedBytes)
   return withArena((arena) => {

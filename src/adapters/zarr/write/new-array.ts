@@ -108,7 +108,7 @@ export interface NewArray {
  * @param users codecs of users, which may be used by name
  * @throws InvalidArgumentError, CodecError and UnsupportedError, which name the option that does not fit
  */
-export function newArray(options: NewZarrArray<ZarrDType>, users: readonly Codec[]): NewArray {
+export async function newArray(options: NewZarrArray<ZarrDType>, users: readonly Codec[]): Promise<NewArray> {
   checkValue('createArray', 'options', options, 'plain object')
   checkOptions('createArray', options, CHECKS)
   const { dtype, shape, shards, fillValue, dimensionNames, attributes } = options
@@ -134,7 +134,7 @@ export function newArray(options: NewZarrArray<ZarrDType>, users: readonly Codec
   const metadata = parseStored({ version: 3, metadata: content }, {})
   const plan = planChunks(metadata)
   // Arrays that could not be read or written are rejected before anything is stored.
-  elementSteps(plan.codecs, type, chunks, users)
+  await elementSteps(plan.codecs, type, chunks, users)
   chunkEncoder(plan.codecs, type, chunks, users)
   return { content, metadata }
 }

@@ -2,7 +2,8 @@ import { HyperslabError } from '../../../core/errors.ts'
 import { OFFSET_BYTES } from '../../../engine/chunk-values.ts'
 import { roundTo } from '../fill-values.ts'
 import type { StoredType } from '../metadata.ts'
-import { castNumbers, type NumberType, writeNumbers } from '../numbers.ts'
+import type { NumberType } from '../number-types.ts'
+import { castNumbers, writeNumbers } from '../numbers.ts'
 import { NOT_A_TIME, timeScale } from '../time-units.ts'
 
 /**

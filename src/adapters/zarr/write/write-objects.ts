@@ -171,7 +171,7 @@ async function changed(
     else known.push(change)
   }
   const count = sizeOf(changes[0]!.place.tableShapes[depth]!)
-  const parts = unpackShard(level, count, old)
+  const parts = await unpackShard(level, count, old)
   await forEachLimited(groups, CHUNKS_AT_ONCE, async ([position, inner]) => {
     parts[position] = await changed(array, kinds, depth + 1, parts[position], inner, true)
   })
