@@ -41,7 +41,7 @@ type Opened = Omit<OpenedCopySource, 'close'>
 async function openWhole({ variables, ...recipe }: CopiedDataset, opener: RecipeOpener): Promise<Opened> {
   const { datasetExport, collectWarnings } = await import('../dataset/out/export.ts')
   const ds = await opener.openDataset(recipe)
-  return { source: datasetExport(ds, variables), leftOut: collectWarnings(ds.parts) }
+  return { source: await datasetExport(ds, variables), leftOut: collectWarnings(ds.parts) }
 }
 
 async function openArrays({ arrays, groups = {} }: CopiedArrays, opener: RecipeOpener, isForContainer: boolean): Promise<Opened> {

@@ -24,6 +24,12 @@ export function checkLabelled(call: string, value: unknown): asserts value is La
   invalidArgument(`${call} takes an array with labels (a DataArray), got ${quoted(value)}`, value)
 }
 
+/** Groups of a place that a dataset does not contain. */
+export interface OmittedGroups {
+  readonly file: string
+  readonly names: readonly string[]
+}
+
 /** Parts of a dataset. */
 export interface DatasetParts {
   readonly variables: ReadonlyMap<string, Variable>
@@ -35,6 +41,11 @@ export interface DatasetParts {
   readonly close?: (() => Promise<void>) | undefined
   /** Returns the version of the files that the dataset was opened from. */
   readonly version?: (() => Promise<string>) | undefined
+  /**
+   * Returns the names of groups that the place has beside these variables, if all of these were opened and no
+   * group was chosen. Derived datasets have none.
+   */
+  readonly groupsLeft?: (() => Promise<OmittedGroups>) | undefined
   /** Operation that made the dataset, if known. */
   readonly origin?: Origin | undefined
 }

@@ -4,6 +4,7 @@ import type { Checks } from '../core/options.ts'
 import type { Signal } from '../core/signal.ts'
 import type { Attrs } from './attributes.ts'
 import type { RawVariable } from './cf/decode.ts'
+import type { OmittedGroups } from './coords.ts'
 
 /** Content of a file, as input of {@link Dataset.from}. */
 export interface DatasetFile {
@@ -17,6 +18,8 @@ export interface DatasetFile {
   readonly unreadable?: ReadonlyMap<string, HyperslabError>
   /** Warnings about reading the file, one per line. */
   readonly warnings?: readonly string[]
+  /** Returns the groups at the root, if the variables are those of the root because no group was chosen. */
+  readonly groupsLeft?: (() => Promise<OmittedGroups>) | undefined
   /** Returns the version of the file as it is stored now, as text that changes when it does. */
   version?(): Promise<string>
   /** Releases the handles of the file. */

@@ -12,7 +12,7 @@ import { isTensorLike, type Tensor, type TensorLike, tensorOf } from '../core/te
 import type { Selector } from '../grid/selection.ts'
 import { type ArithmeticOptions, whereTrue } from './arithmetic.ts'
 import { type Attrs, checkAttrs, plainAttrs } from './attributes.ts'
-import { type Coords, type DatasetParts, type Labelled, mergeCoords, takeCoords } from './coords.ts'
+import { type Coords, type DatasetParts, type Labelled, mergeCoords, type OmittedGroups, takeCoords } from './coords.ts'
 import { DataArray } from './data-array.ts'
 import type { DatasetFile, DecodeOptions } from './dataset-file.ts'
 import type { Replacement } from './elements.ts'
@@ -96,18 +96,20 @@ export class DatasetState implements DatasetParts {
   readonly warnings: readonly string[]
   readonly close: (() => Promise<void>) | undefined
   readonly version: (() => Promise<string>) | undefined
+  readonly groupsLeft: (() => Promise<OmittedGroups>) | undefined
   readonly origin: Origin | undefined
 
   /** @throws InvalidArgumentError if lengths along a dimension differ */
-  constructor({ variables, coords, attrs, decodeErrors = new Map(), warnings = [], close, version, origin }: DatasetParts) {
+  constructor({ variables, coords, attrs, decodeErrors = new Map(), warnings = [], ...more }: DatasetParts) {
     this.variables = variables
     this.coords = coords
     this.attrs = attrs
     this.decodeErrors = decodeErrors
     this.warnings = warnings
-    this.close = close
-    this.version = version
-    this.origin = origin
+    this.close = more.close
+    this.version = more.version
+    this.groupsLeft = more.groupsLeft
+    this.origin = more.origin
     dimLengths(this)
   }
 }
@@ -537,7 +539,8 @@ export class Dataset<V extends VariableTypes = UnknownTypes> extends Reducible<R
   }
 
   #with<T extends VariableTypes = V>(parts: Partial<DatasetParts>, name: string, ...args: readonly unknown[]): Dataset<T> {
-    return new Dataset<T>(new DatasetState({ ...this.parts, ...parts, origin: createOrigin(this, name, ...args) }))
+    const derived = { groupsLeft: undefined, origin: createOrigin(this, name, ...args) }
+    return new Dataset<T>(new DatasetState({ ...this.parts, ...parts, ...derived }))
   }
 }
 

@@ -59,7 +59,7 @@ export async function readParts(file: DatasetFile, options: DecodeOptions): Prom
   const variables = new Map([...decoded].filter(([name]) => !names.has(name)))
   const origin = file.opened && createOrigin(undefined, 'open', file.opened, decode)
   const { attrs = {}, warnings } = file
-  const held = { close: file.close?.bind(file), version: file.version?.bind(file) }
+  const held = { groupsLeft: file.groupsLeft, close: file.close?.bind(file), version: file.version?.bind(file) }
   return { variables, coords: ordered, attrs, decodeErrors, warnings, ...held, origin }
 }
 

@@ -50,7 +50,7 @@ export function addExport(program: Command): void {
       ),
     )
     .addOption(new Option('--unlimited <dims>', 'for NetCDF: unlimited dimensions, e.g. time').argParser(parseNames))
-    .option('--group <path>', 'group of a Zarr store to write')
+    .option('--group <path>', 'group to write; / is the root alone, without the groups in it')
     .addOption(namesOption())
     .addOption(pyramidLevelOption())
   addQueuedOptions(addWritingOptions(command))

@@ -7,6 +7,7 @@ import type { OpenFormatOptions } from '../../tree/formats.ts'
 import type { Location } from '../../tree/location.ts'
 import { locateTree, type Tree } from '../../tree/open-tree.ts'
 import type { UrlOptions } from '../../tree/url-options.ts'
+import type { OmittedGroups } from '../coords.ts'
 import type { DatasetFile, DecodeOptions } from '../dataset-file.ts'
 import { type GroupContent, variablesOfGroup } from './group-variables.ts'
 
@@ -16,7 +17,10 @@ export interface DatasetFileOptions extends UrlOptions, ScalarOptions, Pick<Open
   readonly pool?: WorkerPool
   /** Limit of the memory that reads take at once, shared by all that have this budget. */
   readonly budget?: MemoryBudget
-  /** The path of the group to open, in a Zarr store. */
+  /**
+   * Path of the group to open; '/' is the root alone. Default: the root, and copies refuse to leave out its
+   * groups.
+   */
   readonly group?: string
   /** The level of the pyramid that the Zarr group is, from 0, the finest as a rule. */
   readonly level?: number
@@ -35,7 +39,9 @@ export async function openDatasetFile(
     const opened = { format: level === undefined ? tree.format : 'level of a pyramid', path: tree.location, group }
     const { warnings } = tree
     const { paths, ...content } = await findContent(tree, { group, level })
-    return { ...content, warnings, opened, version: () => tree.version(paths), close: () => tree.close() }
+    // A chosen group is opened without those below it. All others belong to a copy of the place.
+    const groupsLeft = group === undefined && level === undefined ? () => findGroups(tree) : undefined
+    return { ...content, warnings, opened, groupsLeft, version: () => tree.version(paths), close: () => tree.close() }
   } catch (error) {
     await tree.close()
     throw error
@@ -48,13 +54,19 @@ async function findContent(
 ): Promise<GroupContent> {
   if (root.kind === 'array')
     throw new HyperslabError('InvalidArgumentError', 'the place holds an array', { file, actual: 'array', expected: 'group' })
-  const group = path === undefined ? root : await root.group(path)
+  const group = path === undefined || path === '' || path === '/' ? root : await root.group(path)
   if (level === undefined && !describesPyramid(group)) return variablesOfGroup(group)
   const { checkNoLevels, variablesOfLevel } = await import('./level-variables.ts')
   if (level !== undefined) return variablesOfLevel(group, level, file)
   await checkNoLevels(group, file)
   return variablesOfGroup(group)
 }
+
+/** Returns the groups at the root. */
+const findGroups = async ({ root, location: file }: Tree): Promise<OmittedGroups> => ({
+  file,
+  names: root.kind === 'group' && root.hasGroups ? await root.groups() : [],
+})
 
 /** Whether a group may be a pyramid, which only groups of formats with groups are. */
 const describesPyramid = ({ hasGroups, attrs }: GroupNode): boolean =>

@@ -9,7 +9,7 @@ export { collectWarnings } from './write.ts'
  * @param names of variables. Default: all
  * @throws UnknownArrayError
  */
-export const datasetExport = (ds: Dataset, names: readonly string[] | undefined): ZarrExport =>
+export const datasetExport = (ds: Dataset, names: readonly string[] | undefined): Promise<ZarrExport> =>
   encodedParts((names === undefined ? ds : onlyVariables(ds, names)).parts, {})
 
 /** @throws UnknownArrayError */

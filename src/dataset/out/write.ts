@@ -18,7 +18,7 @@ import { type Attrs, attributeText } from '../attributes.ts'
 import { BOUNDS } from '../cf/bounds.ts'
 import { storedAs } from '../cf/decode.ts'
 import { type EncodedVariable, encodeVariable, storedAttribute, storedTimes, type VariableEncoding } from '../cf/encode.ts'
-import type { Coords } from '../coords.ts'
+import type { Coords, OmittedGroups } from '../coords.ts'
 import { originalDims } from '../repeated-dims.ts'
 import type { Variable } from '../variable.ts'
 
@@ -119,6 +119,7 @@ export interface WrittenParts {
   readonly attrs: Attrs
   readonly decodeErrors: ReadonlyMap<string, HyperslabError>
   readonly warnings: readonly string[]
+  readonly groupsLeft?: (() => Promise<OmittedGroups>) | undefined
 }
 
 /** Returns warnings of the file, omitted variables, and attributes that decoding has ignored. */
@@ -136,12 +137,35 @@ export async function writeDataset(parts: WrittenParts, location: Location, opti
   const chunked = Object.entries(encoding).find(([, { chunks } = {}]) => chunks !== undefined)
   const foreign = chunked && foreignWriteOption(target as WrittenFormat, { chunks })
   if (foreign !== undefined) invalidArgument(`write: encoding of '${chunked![0]}': ${foreign.text}`, chunked![1])
-  const content = { ...encodedParts(parts, encoding), warnings: collectWarnings(parts) }
+  const content = { ...(await encodedParts(parts, encoding)), warnings: collectWarnings(parts) }
   return copy('write', content, location, { ...rest, format: target as WrittenFormat })
 }
 
-/** Returns variables and coordinates in stored form, with all attributes. */
-export function encodedParts(parts: WrittenParts, encoding: NonNullable<WriteDatasetOptions['encoding']>): ZarrExport {
+/**
+ * Refuses to copy a place without its groups, of which the dataset has none.
+ * @throws UnsupportedError, which names the groups
+ */
+async function checkNoGroupsLeft({ groupsLeft }: WrittenParts): Promise<void> {
+  const left = await groupsLeft?.()
+  if (left === undefined || left.names.length === 0) return
+  const { file, names } = left
+  const shown = names.slice(0, SHOWN_GROUPS).map((name) => `'${name}'`).join(', ') // biome-ignore format: one line
+  const more = names.length > SHOWN_GROUPS ? ` and ${names.length - SHOWN_GROUPS} more` : ''
+  const text = `there are groups that this copy would leave out: ${shown}${more}; open one of them by \`group\`, or '/', which is the root alone; import copies all groups into a container`
+  throw new HyperslabError('UnsupportedError', text, { file, actual: names })
+}
+
+const SHOWN_GROUPS = 5
+
+/**
+ * Returns variables and coordinates in stored form, with all attributes.
+ * @throws UnsupportedError for a place with groups, if none was chosen
+ */
+export async function encodedParts(
+  parts: WrittenParts,
+  encoding: NonNullable<WriteDatasetOptions['encoding']>,
+): Promise<ZarrExport> {
+  await checkNoGroupsLeft(parts)
   const { variables, coords } = parts
   const all = [...coords.values(), ...variables.values()]
   for (const name of Object.keys(encoding)) if (!variables.has(name) && !coords.has(name)) throw unknown(name, all)
