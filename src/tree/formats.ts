@@ -340,6 +340,8 @@ const START_BYTES = 64 * 1024
 export interface Recognised {
   readonly format: Format
   readonly start?: ObjectStart | undefined
+  /** Failure of reading the first bytes, other than that there is no file. */
+  readonly failure?: HyperslabError | undefined
 }
 
 /**
@@ -371,8 +373,13 @@ export async function recognise({ store, path }: StoredAt, signal?: Signal): Pro
   // Other formats with such names need no last bytes.
   const tailBytes = usual.length === 1 ? windows?.tail : undefined
   const length = windows?.start ?? (isHere ? START_BYTES : undefined)
-  const start = length === undefined ? undefined : await ofFile(readStart(store, path, length, { tailBytes, signal }))
-  const head = length === undefined ? await readHead(store, path, signal) : start && headIn(start.bytes)
+  let failure: HyperslabError | undefined
+  const keep = (error: HyperslabError): void => {
+    // A folder on this machine has no bytes. Other failures do not mean that there is no file.
+    if (!isHere && error.tag === 'StoreError') failure = error
+  }
+  const start = length === undefined ? undefined : await ofFile(readStart(store, path, length, { tailBytes, signal }), keep)
+  const head = length === undefined ? await readHead(store, path, signal, keep) : start && headIn(start.bytes)
   if (head !== undefined) {
     const known = named?.isNamed ? named : (formatOfStart(head) ?? (await findDeep({ store, path }, name, { start, signal })))
     if (known === undefined || known.isArchive) {
@@ -385,7 +392,7 @@ export async function recognise({ store, path }: StoredAt, signal?: Signal): Pro
     const archive = named?.isArchive ? named : undefined
     return { format: known ?? archive ?? (isPicked ? FORMATS.find(({ isNamed }) => isNamed)! : FOLDER), start }
   }
-  if (!named?.isNamed) return { format: FOLDER }
+  if (!named?.isNamed) return { format: FOLDER, failure }
   return { format: (await isZarrFolder({ store, path }, signal)) ? FOLDER : named }
 }
 
@@ -418,7 +425,7 @@ export const formatNamed = (name: string): Format | undefined => FORMATS.find((f
 export const formatOfName = (name: string): Format | undefined => FORMATS.find(({ endings }) => endings?.test(name))
 
 /** Returns words for a place of none of the known formats, as `neither … nor …`. */
-export const neitherOfFormats = (): string => `neither ${[...new Set(FORMATS.map(({ noun }) => noun))].join(', nor ')}`
+const neitherOfFormats = (): string => `neither ${[...new Set(FORMATS.map(({ noun }) => noun))].join(', nor ')}`
 
 /** Removes the end of a name that tells its format. */
 export function withoutEnding(name: string, formats: readonly Format[] = FORMATS): string {
@@ -428,21 +435,23 @@ export function withoutEnding(name: string, formats: readonly Format[] = FORMATS
 }
 
 /** The first bytes, as characters; undefined where that is no object of so many. */
-async function readHead(store: Store, path: string, signal: Signal | undefined): Promise<string | undefined> {
-  const bytes = await ofFile(store.getRange(path, 0, HEAD_BYTES, { signal }))
+async function readHead(
+  store: Store,
+  path: string,
+  signal: Signal | undefined,
+  onFailure?: (error: HyperslabError) => void,
+): Promise<string | undefined> {
+  const bytes = await ofFile(store.getRange(path, 0, HEAD_BYTES, { signal }), onFailure)
   return bytes && headIn(bytes)
 }
 
 const formatOfStart = (head: string): Format | undefined => FORMATS.find(({ starts }) => begins(head, starts))
 
-/**
- * Returns the error for a location without a readable format. Its tag shows whether there is a file at all.
- * @param kinds expected formats, as `neither … nor …`
- */
-export async function unknownPlace({ store, path }: StoredAt, kinds: string, cause: unknown): Promise<HyperslabError> {
+/** Returns the error for a place without a readable format. Its tag shows whether there is a file. */
+export async function unknownPlace({ store, path }: StoredAt, cause: unknown): Promise<HyperslabError> {
   // A failed look-up counts as missing.
   const info = await store.stat(path).catch(() => undefined)
-  const file = store.describe(path)
+  const [file, kinds] = [store.describe(path), neitherOfFormats()]
   return info === undefined
     ? new HyperslabError('NotFoundError', `there is ${kinds}`, { file, cause })
     : new HyperslabError('FormatError', `this file of ${counted(info.size, 'byte')} is ${kinds}`, { file, cause })

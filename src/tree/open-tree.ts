@@ -15,8 +15,8 @@ import {
   type Format,
   type FormatOption,
   isZarrFolder,
-  neitherOfFormats,
   type OpenFormatOptions,
+  type Recognised,
   recognise,
   unknownPlace,
 } from './formats.ts'
@@ -135,8 +135,8 @@ export async function locateTree(
       ? await resolveLocation(location, at)
       : await (await import('./target.ts')).resolveTarget(location, { ...at, followLinks: confined === 'names' })
   try {
-    const { format, start } = await recognise(place, signal)
-    return new FoundTree(place, format, { start, isConfined: confined === 'links' })
+    const { format, ...known } = await recognise(place, signal)
+    return new FoundTree(place, format, { ...known, isConfined: confined === 'links' })
   } catch (error) {
     await place.store.close?.()
     throw error
@@ -149,6 +149,7 @@ export class FoundTree {
   readonly place: StoredAt
   #format: Format
   readonly #start: ObjectStart | undefined
+  readonly #failure: HyperslabError | undefined
   /** Whether references must lead to the folder of their file. */
   readonly #isConfined: boolean
 
@@ -156,11 +157,12 @@ export class FoundTree {
   constructor(
     place: StoredAt,
     format: Format,
-    { start, isConfined = false }: { readonly start?: ObjectStart | undefined; readonly isConfined?: boolean } = {},
+    { start, failure, isConfined = false }: Omit<Recognised, 'format'> & { readonly isConfined?: boolean } = {},
   ) {
     this.place = place
     this.#format = format
     this.#start = start
+    this.#failure = failure
     this.#isConfined = isConfined
   }
 
@@ -218,18 +220,15 @@ export class FoundTree {
     throw new HyperslabError('InvalidArgumentError', `${call}: ${option.text}`, { file: this.label, actual: option.name })
   }
 
-  /**
-   * Opens it. After an error its store is closed.
-   * @param kinds what the place is not, in the error for a place of no known format
-   */
-  async open(options: OpenFormatOptions = {}, kinds?: string): Promise<Tree> {
+  /** Opens it. After an error its store is closed. */
+  async open(options: OpenFormatOptions = {}): Promise<Tree> {
     const { place } = this
     try {
       const opened = await this.#openNodes(options)
       const warnings = (await place.store.warnings?.(place.path, { signal: options.signal })) ?? []
       return new OpenedTree(this, opened, warnings)
     } catch (error) {
-      const reason = await this.reasonOf(error, kinds)
+      const reason = await this.reasonOf(error)
       await this.close()
       throw reason
     }
@@ -253,12 +252,12 @@ export class FoundTree {
   }
 
   /**
-   * Returns the error for a place where nothing was found: whether there is a file at all. Returns other
-   * errors unchanged.
-   * @param kinds what it is not, as `neither … nor …`
+   * Returns the error for a place where nothing was found: whether there is a file at all, or why that is not
+   * known. Returns other errors unchanged.
    */
-  async reasonOf(error: unknown, kinds: string = neitherOfFormats()): Promise<unknown> {
-    return this.format.isFolder && isHyperslabError(error, 'NotFoundError') ? unknownPlace(this.place, kinds, error) : error
+  async reasonOf(error: unknown): Promise<unknown> {
+    if (!this.format.isFolder || !isHyperslabError(error, 'NotFoundError')) return error
+    return this.#failure ?? unknownPlace(this.place, error)
   }
 
   /**

@@ -1,4 +1,4 @@
-import { isHyperslabError } from '../core/errors.ts'
+import { type HyperslabError, isHyperslabError } from '../core/errors.ts'
 
 /** Bytes that tell what a file is. */
 export const HEAD_BYTES = 8
@@ -11,13 +11,14 @@ export const headIn = (bytes: Uint8Array): string | undefined =>
 export const begins = (head: string, starts: readonly string[] | RegExp = []): boolean =>
   starts instanceof RegExp ? starts.test(head) : starts.some((start) => head.startsWith(start))
 
-/** Returns the result of a read; undefined if there is no file. */
-export async function ofFile<T>(reading: Promise<T>): Promise<T | undefined> {
+/** Returns the result of a read; undefined if there is no file, or if it cannot be read. */
+export async function ofFile<T>(reading: Promise<T>, onFailure?: (error: HyperslabError) => void): Promise<T | undefined> {
   try {
     return await reading
   } catch (error) {
     // Folders, pages that servers refuse to show, files of one byte: opening them reports the problem.
-    if (isHyperslabError(error, 'FormatError', 'StoreError', 'UnsupportedError', 'NotFoundError')) return undefined
-    throw error
+    if (!isHyperslabError(error, 'FormatError', 'StoreError', 'UnsupportedError', 'NotFoundError')) throw error
+    onFailure?.(error)
+    return undefined
   }
 }

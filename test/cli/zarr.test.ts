@@ -506,13 +506,17 @@ describe('refusals', () => {
       /^hyperslab: era5\.zarr\/time: array 'nope': there is no such array; the only one is 'time'\n$/,
     ],
     [['get', 'era5.zarr', 'time', '4'], 1, /^hyperslab: era5\.zarr: array 'time': index 4 is out of bounds/],
-    [['info', 'none.zarr'], 1, /^hyperslab: none\.zarr: there is neither a container \(\.af\) nor a Zarr array or group\n$/],
+    [
+      ['info', 'none.zarr'],
+      1,
+      /^hyperslab: none\.zarr: there is neither a container, nor a NetCDF file, nor an HDF5 file, nor a Zarr store\n$/,
+    ],
     [
       ['info', 'make.py'],
       1,
-      /^hyperslab: make\.py: this file of \d+ bytes is neither a container \(\.af\) nor a Zarr array or group\n$/,
+      /^hyperslab: make\.py: this file of \d+ bytes is neither a container, nor a NetCDF file, nor an HDF5 file, nor a Zarr store\n$/,
     ],
-    [['info', '.'], 1, /^hyperslab: \.: there is neither a container \(\.af\) nor a Zarr array or group\n$/],
+    [['info', '.'], 1, /^hyperslab: \.: there is neither a container, nor a NetCDF file, nor an HDF5 file, nor a Zarr store\n$/],
     [
       ['verify', NETCDF],
       1,

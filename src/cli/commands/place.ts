@@ -29,7 +29,7 @@ export async function openFound(
 ): Promise<LabelledTree> {
   await checkPlaceOptions(found, location, options)
   const { names, layer, group, notFound, external } = options
-  const tree = await found.open({ ...reading, names, layer, notFound, ...followedBy(external) }, KINDS)
+  const tree = await found.open({ ...reading, names, layer, notFound, ...followedBy(external) })
   try {
     for (const warning of tree.warnings) printError(`warning: ${oneLine(warning)}`)
     if (tree.root.kind === 'array' && group !== undefined)
@@ -40,9 +40,6 @@ export async function openFound(
     throw error
   }
 }
-
-/** Formats in the error for a place of none. */
-export const KINDS = 'neither a container (.af) nor a Zarr array or group'
 
 /** @throws UsageError for options of other formats; closes the place then */
 export async function checkPlaceOptions(

@@ -6,7 +6,7 @@ import { EXIT, interruptible, oneLine } from '../show/failure.ts'
 import { progressLine } from '../show/progress.ts'
 import { count, jsonText, print, printLines, showBytes } from '../show/text.ts'
 import { layerOption, namesOption, notFoundAt, type PlaceOptions } from './options.ts'
-import { checkPlaceOptions, importFirst, KINDS } from './place.ts'
+import { checkPlaceOptions, importFirst } from './place.ts'
 
 interface Options extends Omit<PlaceOptions, 'group'> {
   readonly deep?: boolean
@@ -52,7 +52,7 @@ async function verifyPlace(path: string, options: Options, signal: AbortSignal):
     const lookedAt = 'blocks' in result.checked ? containerLines(result.checked, deep) : storeLines(result.checked)
     return { result, lookedAt }
   } catch (error) {
-    throw await found.reasonOf(error, KINDS)
+    throw await found.reasonOf(error)
   } finally {
     line.end()
     await found.close()
