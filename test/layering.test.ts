@@ -252,7 +252,6 @@ const NAMES_FORMATS: readonly (readonly [RegExp, string])[] = [
     'group the files of a container that a user has picked, and clean after its writers',
   ],
   [/^copy\/copy\.ts$/, 'the table of what is written, by the names of the first table'],
-  [/^copy\/netcdf-target\.ts$/, 'names the versions of what it writes'],
   [/^copy\/(container-target|replace\/container)\.ts$/, 'the place that containers are written to'],
 ]
 

@@ -125,7 +125,9 @@ async function prepare(given: ZarrExport, options: NetcdfOptions, warnings: stri
       warnings.push(`the file is CDF-5, which not all programs read, because ${reason}; CDF-1 and CDF-2 cannot hold that`)
     return { layout, variables }
   }
-  const text = `CDF-${kind ?? 5} cannot hold the data: ${reason}; ${kind === undefined ? 'select a part of them' : 'CDF-5 can (`kind: 5`)'}`
+  const other = KINDS.find((each) => kind !== undefined && each > kind && typeof placeVariables(each, content) !== 'string')
+  const advice = other === undefined ? 'select a part of them' : `CDF-${other} can (\`kind: ${other}\`)`
+  const text = `CDF-${kind ?? 5} cannot hold the data: ${reason}; ${advice}`
   throw new HyperslabError('UnsupportedError', text, { actual: reason })
 }
 

@@ -1,3 +1,4 @@
+import { textFault } from '../adapters/netcdf/write/elements.ts'
 import { arrayOrder } from '../array/iteration.ts'
 import { copyInOrder, copyRegion, regionsAtOnce } from '../array/lazy/rechunk-to.ts'
 import type { BlockSource } from '../array/source.ts'
@@ -137,16 +138,10 @@ export async function scanTexts(source: BlockSource, options: ScanOptions): Prom
   const utf8 = new TextEncoder()
   await scanValues(source, options, (data) => {
     for (const text of data as string[]) {
-      const fault = text.endsWith('\0') ? 'ends with NUL, which is padding' : /\p{Surrogate}/u.test(text) ? 'is no valid Unicode' : undefined // biome-ignore format: one line
+      const fault = textFault(text)
       if (fault !== undefined) {
-        const shown = JSON.stringify(text.slice(0, 40))
-        throw new HyperslabError(
-          'UnsupportedError',
-          `the text ${shown} ${fault} in NetCDF; change it, or leave the variable out`,
-          {
-            actual: text,
-          },
-        )
+        const message = `the text ${JSON.stringify(text.slice(0, 40))} ${fault}; change it, or leave the variable out`
+        throw new HyperslabError('UnsupportedError', message, { actual: text })
       }
       longest = Math.max(longest, text.length * 3 <= longest ? 0 : utf8.encode(text).length)
     }

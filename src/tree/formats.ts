@@ -90,6 +90,8 @@ export interface Format {
   readonly title?: string
   /** Whether only names tell the format, because its files may begin with any bytes, or be damaged. */
   readonly isNamed?: boolean
+  /** Continues the sentence that no Zarr store was found, for holders of one: where, and what to do. */
+  readonly advice?: string
   /** Whether it is stored as a folder. All places that nothing else is known of are opened as this format. */
   readonly isFolder?: boolean
   /** Whether it is one file with the objects of a folder, which can be unpacked. */
@@ -163,7 +165,8 @@ const zarrFormat = (
     const [{ openZarrNodes }, inside] = await Promise.all([import('../adapters/zarr/nodes.ts'), format.zarrIn(place, options)])
     const { pool, budget, cache, scalar, names, signal } = options
     const nodes = openZarrNodes(inside, { pool, budget, cache, scalar, names, signal }, holder)
-    const opened = await (format.isArchive ? nodes.catch(adviseArchive) : nodes)
+    const { advice } = format
+    const opened = await (advice === undefined ? nodes : nodes.catch((error) => advise(error, advice)))
     if (inside.store === place.store) return opened
     // The version of an archive, and of references, is that of their file.
     const warnings = (await inside.store.warnings?.(inside.path, { signal })) ?? []
@@ -184,11 +187,10 @@ const zarrFormat = (
   ...format,
 })
 
-/** Adds what to do with an archive in which there is no Zarr store. */
-function adviseArchive(error: unknown): never {
+/** Adds what to do with a holder in which there is no Zarr store. */
+function advise(error: unknown, advice: string): never {
   if (!isHyperslabError(error, 'NotFoundError')) throw error
-  const text = `${error.text} in this zip archive; unpack it, and open its files`
-  throw new HyperslabError(error.tag, text, { ...error.details, cause: error })
+  throw new HyperslabError(error.tag, `${error.text} ${advice}`, { ...error.details, cause: error })
 }
 
 const NUMBERS = ['float64', 'float32', 'int8', 'int16', 'int32', 'int64', 'uint8', 'uint16', 'uint32', 'uint64']
@@ -310,6 +312,7 @@ export const FORMATS: Format[] = [
       name: 'zip',
       endings: /\.(zip|ozx)$/i,
       isArchive: true,
+      advice: 'in this zip archive; unpack it, and open its files',
       starts: ['PK\x03\x04', 'PK\x05\x06'],
       zarrIn: async (place, { signal }) => (await import('./zip-root.ts')).zarrInArchive(place, signal),
     },
@@ -320,6 +323,7 @@ export const FORMATS: Format[] = [
       name: 'references',
       endings: /\.json$/i,
       isReference: true,
+      advice: 'in this JSON file; references of kerchunk have the metadata of one',
       starts: /^\s*\{\s*("|$)/,
       isContent: async (_, place, signal) => (await import('./reference-content.ts')).isReferences(place, signal),
       zarrIn: async ({ store, path }, options) => {

@@ -41,6 +41,26 @@ describe('content that NetCDF cannot hold is refused before anything is written'
       {},
       /ends with NUL.*leave the variable out/,
     ],
+    ['an attribute that ends with NUL', () => small('v', { note: 'a\0' }), {}, /'v': the text of attribute 'note' ends with NUL/],
+    ['an attribute with half of a character', () => small('v', { note: 'a\ud800' }), {}, /attribute 'note' is no valid Unicode/],
+    [
+      'a text with half of a character',
+      () => new Dataset({ v: { dims: ['x'], data: ['\udc00'] } }),
+      {},
+      /is no valid Unicode.*leave the variable out/,
+    ],
+    [
+      'variables beyond CDF-1',
+      () => createPair(2 ** 29 + 1),
+      { kind: 1 },
+      /CDF-1 cannot hold the data: .*; CDF-2 can \(`kind: 2`\)$/,
+    ],
+    [
+      'variables beyond CDF-2',
+      () => createPair(2 ** 30),
+      { kind: 1 },
+      /CDF-1 cannot hold the data: .*; CDF-5 can \(`kind: 5`\)$/,
+    ],
     ['an unknown unlimited dimension', () => small(), { unlimited: ['time'] }, /there is no dimension 'time'; there are x/],
     ['a codec', () => small(), { codec: 'zstd' }, /`codec` is for containers and Zarr stores, and this is a NetCDF file/],
     ['chunks of an encoding', () => small(), { encoding: { v: { chunks: [1] } } }, /encoding of 'v': `chunks` is for/],
@@ -144,6 +164,12 @@ test('a killed or failed write leaves no file that opens', async () => {
     await rm(folder, { recursive: true, force: true })
   }
 })
+
+/** Returns two variables of float32 that are too large to be read, and are not. */
+function createPair(length: number): Dataset {
+  const array = (): DiskArray => createLarge([length], [1024], () => expect.unreachable())
+  return new Dataset({ v: { dims: ['x'], data: array() }, w: { dims: ['x'], data: array() } })
+}
 
 /** A source that counts the bytes of the tensors it fills, and holds none. */
 function createLarge(shape: readonly number[], chunks: readonly number[], note: (bytes: number) => void): DiskArray {

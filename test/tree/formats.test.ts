@@ -170,6 +170,16 @@ describe('openDataset finds what there is', () => {
     }
   })
 
+  test('or says that a JSON file of another name has no references', async () => {
+    const folder = await temporaryFolder()
+    await writeFile(join(folder, 'json.nc'), '{"a": 1}')
+    await expect(openTree(join(folder, 'json.nc'))).rejects.toMatchObject({
+      tag: 'NotFoundError',
+      details: { file: join(folder, 'json.nc') },
+      text: expect.stringMatching(/^there is neither a Zarr array nor a group in this JSON file; references of kerchunk/),
+    })
+  })
+
   test('or says that there is nothing of the kind', async () => {
     const store = new MemoryStore()
     await store.put('x.dat', new TextEncoder().encode('time,lat,lon,tas'))

@@ -89,7 +89,7 @@ export class ReferenceStore implements Store {
   }
 
   describe(key: string): string {
-    return `${this.#place.file}: ${key}`
+    return key === '' ? this.#place.file : `${this.#place.file}: ${key}`
   }
 
   async stat(key: string, options: StoreOptions = {}): Promise<ObjectInfo | undefined> {

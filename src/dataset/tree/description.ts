@@ -6,6 +6,7 @@ import type { NamedValues } from '../../array/source.ts'
 import { attributeOfJson } from '../../copy/json-attributes.ts'
 import { ReadonlyAttributes } from '../../core/attributes.ts'
 import { isHyperslabError } from '../../core/errors.ts'
+import type { TypedValues } from '../attributes.ts'
 import { DataArray } from '../data-array.ts'
 import { decodedStatistics } from './decoded-statistics.ts'
 import { elementFormat } from './element-format.ts'
@@ -111,10 +112,13 @@ export interface TreeDescription {
   readonly warnings: readonly string[]
 }
 
-/** Describes JSON attributes with their types. */
-function describeJson(attrs: NamedValues): DescribedAttributes {
+/** Describes attributes with their stored types. Those of JSON have the types that its values look like. */
+function describeEach(attrs: TypedValues): DescribedAttributes {
+  const isOfJson = attrs.isFloat !== undefined
   return new Map(
     [...attrs.keys()].map((name): [string, DescribedAttribute] => {
+      const stored = isOfJson ? undefined : attrs.typed?.(name)
+      if (stored !== undefined) return [name, stored as DescribedAttribute]
       const value = attrs.get(name)
       return [name, attributeOfJson(value, true) ?? { type: 'json', value }]
     }),
@@ -172,7 +176,7 @@ async function describeValues(
 /** Describes attributes with their types. JSON has few of them. */
 export function describeAttributes(attrs: NamedValues | undefined): DescribedAttributes {
   if (attrs === undefined) return new Map()
-  if (!(attrs instanceof ReadonlyAttributes)) return describeJson(attrs)
+  if (!(attrs instanceof ReadonlyAttributes)) return describeEach(attrs)
   return new Map([...attrs.keys()].map((name) => [name, attrs.typed(name) as unknown as DescribedAttribute]))
 }
 

@@ -1,16 +1,22 @@
 import { allocate, isBigInt, isNumeric, type NumericDType, toBytes, toElement } from '../../../core/dtype.ts'
+import { HyperslabError } from '../../../core/errors.ts'
 import { writeJson } from '../../../core/json.ts'
 import { TypedValue } from '../../../core/typed-value.ts'
 import type { HeaderAttribute } from '../header.ts'
 import type { ClassicDType } from '../types.ts'
+import { textFault } from './elements.ts'
 
 const utf8 = new TextEncoder()
 
-export const encodeTextAttribute = (name: string, text: string): HeaderAttribute => ({
-  name,
-  type: 'char',
-  bytes: utf8.encode(text),
-})
+/** @throws UnsupportedError for text that would be read as another one */
+export function encodeTextAttribute(name: string, text: string): HeaderAttribute {
+  const fault = textFault(text)
+  if (fault !== undefined)
+    throw new HyperslabError('UnsupportedError', `the text of attribute '${name}' ${fault}; change it, or remove it`, {
+      actual: text,
+    })
+  return { name, type: 'char', bytes: utf8.encode(text) }
+}
 
 /** Numbers with their type. */
 export interface TypedNumbers {

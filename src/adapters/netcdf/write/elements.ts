@@ -22,6 +22,12 @@ export function toBigEndian(bytes: Uint8Array, elementBytes: 1 | 2 | 4 | 8): voi
 
 const utf8 = new TextEncoder()
 
+/** Returns why text would be read as another one, as the end of a sentence; undefined for other text. */
+export function textFault(text: string): string | undefined {
+  if (text.endsWith('\0')) return 'ends with NUL, which is padding in NetCDF'
+  return /\p{Surrogate}/u.test(text) ? 'is no valid Unicode in NetCDF' : undefined
+}
+
 /** Encodes each text in `width` bytes, padded with NULs. */
 export function encodeTexts(texts: readonly string[], width: number): Uint8Array {
   const bytes = new Uint8Array(texts.length * width)
