@@ -33,6 +33,26 @@ describe('file store', () => {
     await store.close()
   })
 
+  test.skipIf(process.platform === 'win32')('a replaced file keeps its permissions, a new one has the usual ones', async () => {
+    const store = new FileStore()
+    const key = join(await folder(), 'x')
+    const mode = (): number => fs.statSync(key).mode & 0o777
+    for (const kept of [0o600, 0o640, 0o666]) {
+      await store.put(key, Uint8Array.of(1))
+      fs.chmodSync(key, kept)
+      await store.put(key, Uint8Array.of(2))
+      expect(mode()).toBe(kept)
+      const stage = await store.stage(key)
+      await stage.publish(key, Uint8Array.of(3), { ifAbsent: false })
+      await stage.discard()
+      expect(mode()).toBe(kept)
+    }
+    fs.unlinkSync(key)
+    await store.put(key, Uint8Array.of(1))
+    expect(mode()).toBe(0o666 & ~process.umask())
+    await store.close()
+  })
+
   test('what comes back is read into again, by ranges of about its length', async () => {
     const store = new FileStore()
     const key = join(await folder(), 'x')

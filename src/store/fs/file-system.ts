@@ -18,6 +18,7 @@ export type FileSystem = Pick<
   | 'openSync'
   | 'writeSync'
   | 'readFileSync'
+  | 'fchmodSync'
   | 'fstatSync'
   | 'futimesSync'
   | 'closeSync'

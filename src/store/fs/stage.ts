@@ -146,6 +146,7 @@ export class FileStage implements Stage {
       this.#spent = false
       if (condition.ifAbsent && orMissingSync(() => fs.lstatSync(key)) !== undefined) throw exists(key)
       checkVersion(fs, key, condition.ifMatch)
+      keepMode(fs, key, file.handle)
       try {
         this.#spent = true
         fs.renameSync(path, key)
@@ -215,6 +216,20 @@ async function create(fs: FileSystem, near: string): Promise<TemporaryFile> {
   const path = temporaryName(near)
   return { path, handle: await onFile(near, 'written', () => fs.promises.open(path, 'wx+')), hasName: true }
 }
+
+/** Gives a file the permissions of the one that it replaces, if there is one. */
+function keepMode(fs: FileSystem, key: string, { fd }: FileHandle): void {
+  const old = orMissingSync(() => fs.statSync(key))
+  if (old === undefined) return
+  try {
+    if ((fs.fstatSync(fd).mode ^ old.mode) & PERMISSIONS) fs.fchmodSync(fd, old.mode & PERMISSIONS)
+  } catch {
+    // Some file systems have no permissions.
+  }
+}
+
+/** Bits of a mode that are permissions, without those that change the user of a program. */
+const PERMISSIONS = 0o777
 
 async function remove(fs: FileSystem, { path, handle, hasName }: TemporaryFile): Promise<void> {
   try {
