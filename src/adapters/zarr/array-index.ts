@@ -4,6 +4,7 @@ import type { Codec, KernelCodec } from '../../codec/codec.ts'
 import type { CodecSet } from '../../codec/registry.ts'
 import type { DType, ScalarOf } from '../../core/dtype.ts'
 import { HyperslabError, within } from '../../core/errors.ts'
+import { lazily } from '../../core/lazily.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
 import { eachIndex, showShape, sizeOf } from '../../core/shape.ts'
 import type { Signal } from '../../core/signal.ts'
@@ -147,6 +148,8 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     this.codecs = codecs
     this.path = path
     this.#plan = plan
+    // Loaded before the first read, which reports a failure.
+    if (plan.levels.length > 0) Promise.resolve(shardTables()).catch(() => undefined)
     this.#part = metadata.form?.cacheKey ?? ''
     this.#layout = this.#layoutOf(metadata)
     const { memory, options } = opened
@@ -322,11 +325,13 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     const { stored } = this
     const places = mapped(chunks, (chunkIndex) => stored.placeOf(chunkIndex))
     return within(this.label, async () => {
-      const { readTables } = await import('./shard-tables.ts')
+      const { readTables } = await shardTables()
       return new ZarrSnapshot(stored, await readTables(this.opened, this.#plan.levels, this.#generation, places, signal))
     })
   }
 }
+
+const shardTables = lazily(() => import('./shard-tables.ts'))
 
 const NO_TABLES: ReadonlyMap<string, KnownTable> = new Map()
 

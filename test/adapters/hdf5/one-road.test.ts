@@ -196,7 +196,7 @@ describe.skipIf(original === undefined || exported === undefined)('an export to 
 
   test.each(EXPORTED)('of %s has in xarray the values of the file', async (name) => {
     const target = join(folder, `${basename(name)}.zarr`)
-    await using ds = await openDataset(join(FORMATS, name))
+    await using ds = await openDataset(join(FORMATS, name), { group: '/' })
     await ds.write(target)
     const expected = (await original!.ask({ file: join(FORMATS, name) })) as Described
     const actual = (await exported!.ask({ file: target, engine: 'zarr' })) as Described

@@ -231,7 +231,7 @@ describe('with workers', () => {
     )
     if (isFile) {
       writeFileSync(path, bytes.subarray(0, bytes.length - 8))
-      await expect(array.sum()).rejects.toMatchObject({ tag: 'FormatError' })
+      await expect(array.sum()).rejects.toMatchObject({ tag: 'ConflictError' })
       expect(done.at(-1)).toBe('reduce file false')
     }
     await file.close()
