@@ -4,6 +4,7 @@ import {
   mkdirSync,
   readdirSync,
   readFileSync,
+  renameSync,
   rmSync,
   statSync,
   utimesSync,
@@ -225,20 +226,36 @@ describe('a copy by tasks', () => {
     await expect(local().run(plan)).rejects.toMatchObject({ tag: 'ConflictError', details: { file: files[3] } })
   })
 
-  test('of a file that is changed while tasks run ends with an error, and shows nothing', async () => {
-    const own = join(folder, 'changing')
-    mkdirSync(own)
-    const { files } = writeMonths(own, 3)
-    const target = newTarget()
-    const operation = { method: 'copy', source: { dataset: files }, target, options: { chunks: { time: 4 } } } as const
-    await using job = await openJob(await planJob(operation, { taskBytes: 48 }))
-    const results = [await job.runTask(0)]
-    // A process that has the file open continues to read.
-    appendFileSync(files[1]!, ' ')
-    for (let i = 1; i < nodeCounts(job.plan)[0]!; i++) results.push(await job.runTask(i))
-    await expect(job.merge(1, 0, results)).rejects.toMatchObject({ tag: 'ConflictError', details: { file: files[1] } })
-    expect(readdirSync(target)).not.toContain('zarr.json')
-  })
+  test.each(['rewritten in place', 'replaced'])(
+    'of a file that is %s while tasks run ends with an error, and shows nothing',
+    async (how) => {
+      const own = join(folder, how)
+      mkdirSync(own)
+      const { files } = writeMonths(own, 3)
+      const target = newTarget()
+      const operation = { method: 'copy', source: { dataset: files }, target, options: { chunks: { time: 4 } } } as const
+      await using job = await openJob(await planJob(operation, { taskBytes: 48 }))
+      const refusal = { tag: 'ConflictError', details: { file: files[1] } }
+      const count = nodeCounts(job.plan)[0]!
+      const results = [await job.runTask(0)]
+      if (how === 'replaced') {
+        copyFileSync(files[1]!, join(own, 'other'))
+        renameSync(join(own, 'other'), files[1]!)
+        // A process that has the file open continues to read the old one.
+        for (let i = 1; i < count; i++) results.push(await job.runTask(i))
+        await expect(job.merge(1, 0, results)).rejects.toMatchObject(refusal)
+      } else {
+        appendFileSync(files[1]!, ' ')
+        for (let i = 1; i < count; i++) {
+          const result = await job.runTask(i).catch((error: unknown) => error)
+          if (result instanceof Error) expect(result).toMatchObject(refusal)
+          else results.push(result as (typeof results)[0])
+        }
+        expect(results.length).toBeLessThan(count)
+      }
+      expect(readdirSync(target)).not.toContain('zarr.json')
+    },
+  )
 
   test('shows nothing before all is there, goes on where it was, and is left as it is when it is complete', async () => {
     const target = newTarget()
