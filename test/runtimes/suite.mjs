@@ -2,6 +2,7 @@
 // test framework runs in all of them.
 import { checker, equal, near } from './check.mjs'
 import { FILE } from './hdf5-file.mjs'
+import { FILE as TIFF } from './tiff-file.mjs'
 import { CHUNKS, METADATA } from './zarr-store.mjs'
 
 const SHAPE = [5, 7, 6]
@@ -38,6 +39,7 @@ export async function runSuite(hyperslab, places) {
   await checkZstd(hyperslab, check)
   await checkZarr(hyperslab, check, rejects)
   await checkHdf5(hyperslab, check, rejects)
+  await checkGeotiff(hyperslab, check, rejects)
   for (const place of places)
     await checkContainers(hyperslab, place, (name, run) => check(`${place.name}: ${name}`, run), rejects)
   return results
@@ -159,6 +161,40 @@ async function checkHdf5({ openHdf5, HttpStore, slice }, check, rejects) {
       if (isRead) equal((await lzf).data, numbered('uint16'))
       else equal(/initKernels.*kernels\.wasm/.test((await rejects('UnsupportedError', () => lzf)).message), true)
       equal((await (await file.array('inner/none')).get([2])) > 9e36, true)
+      await file.close()
+    })
+}
+
+/** Columns and rows of the images in the TIFF file. */
+const [COLUMNS, ROWS] = [41, 37]
+
+async function checkGeotiff({ openGeotiff, HttpStore, slice }, check, rejects) {
+  const bytes = Uint8Array.from(atob(TIFF), (letter) => letter.charCodeAt(0))
+  const place = {
+    store: new HttpStore({ fetch: (_, request) => answer(bytes, request) }),
+    path: 'https://data.example.org/small.tif',
+  }
+  for (const [from, location] of [
+    ['bytes', bytes],
+    ['HTTP', place],
+  ])
+    await check(`a TIFF file is opened from ${from}, and its images are read, sliced and reduced`, async () => {
+      const file = await openGeotiff(location)
+      const [lzw, deflate, packBits] = file.images.map((image) => image.array)
+      equal([lzw.dtype, lzw.shape, lzw.dimensionNames], ['int16', [2, ROWS, COLUMNS], ['band', 'y', 'x']])
+      equal([file.image(0).transform, file.image(0).noData], [[0.5, 0, 10, 0, -0.25, 60], 7])
+      const all = lzw.toTensor()
+      const isRead = !isEdge() || (await all.then(Boolean, () => false))
+      if (isRead) {
+        equal(
+          (await all).data,
+          Array.from({ length: 2 * ROWS * COLUMNS }, (_, i) => (i % 5000) - 2500),
+        )
+        // The missing value is left out.
+        equal(await lzw.sum(), -2_983_946)
+        equal((await deflate.get([36, slice(null, null, -20)])).data, [40, 20, 0].map((x) => 36 * COLUMNS + x + 0.25)) // biome-ignore format: one line
+        equal((await packBits.get([[35, 11], 40])).data, [35, 11].map((y) => (y * COLUMNS + 40) % 256)) // biome-ignore format: one line
+      } else equal(/initKernels.*kernels\.wasm/.test((await rejects('UnsupportedError', () => all)).message), true)
       await file.close()
     })
 }

@@ -19,7 +19,7 @@ export async function layOutApp() {
   if (unpacked.code !== 0) throw new Error(`tar: ${unpacked.stderr}`)
 
   writeFileSync(join(folder, 'package.json'), JSON.stringify({ private: true, type: 'module', dependencies: { hyperslab: '*' } }))
-  for (const part of ['suite.mjs', 'hdf5-file.mjs', 'zarr-store.mjs', 'check.mjs', 'programs'])
+  for (const part of ['suite.mjs', 'hdf5-file.mjs', 'tiff-file.mjs', 'zarr-store.mjs', 'check.mjs', 'programs'])
     cpSync(join(root, 'test/runtimes', part), join(folder, part), { recursive: true })
   cpSync(join(root, 'examples'), join(folder, 'examples'), { recursive: true })
   return { folder, archive, size, unpackedSize, remove: () => rmSync(folder, { recursive: true, force: true }) }

@@ -1,6 +1,7 @@
 // The origin private file system: the suite, the conformance of the store, and writers that race, in one
 // thread and in several.
 import * as hyperslab from 'hyperslab'
+import { openGeotiff } from 'hyperslab/geotiff'
 import { openHdf5 } from 'hyperslab/hdf5'
 import { ChunkGrid, plan, resolveSelection } from 'hyperslab/plan'
 import { raceWriters, storeConformance } from 'hyperslab/testing'
@@ -28,7 +29,10 @@ export function runOpfs() {
 
 async function runAll() {
   const place = { name: 'OPFS', at: (path) => ({ store: new OpfsStore(), path: `${scope}/suite/${path}` }) }
-  const results = await runSuite({ ...hyperslab, ChunkGrid, plan, resolveSelection, createZarr, openHdf5, openZarr }, [place])
+  const results = await runSuite(
+    { ...hyperslab, ChunkGrid, plan, resolveSelection, createZarr, openGeotiff, openHdf5, openZarr },
+    [place],
+  )
   const { check, rejects, results: own } = checker(isHyperslabError)
   const make = async () => ({ store: new OpfsStore(), prefix: `${folder()}/` })
   for (const { name, run } of storeConformance(make)) await check(`OPFS store: ${name}`, run)

@@ -11,6 +11,7 @@ import {
   open,
   slice,
 } from 'hyperslab'
+import { openGeotiff } from 'hyperslab/geotiff'
 import { openHdf5 } from 'hyperslab/hdf5'
 import { ChunkGrid, plan, resolveSelection } from 'hyperslab/plan'
 import { createZarr, openZarr } from 'hyperslab/zarr'
@@ -27,6 +28,7 @@ const used = {
   MemoryStore,
   open,
   createZarr,
+  openGeotiff,
   openHdf5,
   openZarr,
   plan,
