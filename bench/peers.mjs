@@ -13,6 +13,7 @@ const PEERS = {
   'lz4-wasm-nodejs': { 'lz4-wasm-nodejs': '0.9.2' },
   lz4js: { lz4js: '0.2.0' },
   netcdfjs: { netcdfjs: '4.0.0' },
+  geotiff: { geotiff: '3.0.5' },
 }
 
 const cache = fileURLToPath(new URL('../build/bench-peers', import.meta.url))

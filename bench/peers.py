@@ -180,6 +180,46 @@ def netcdf_reduce(source, op, axis):
     return lambda: getattr(variable[:], op)(axis=axis) if op == "min" else getattr(variable[:], op)(axis=axis, dtype="f8")
 
 
+def tiff_write(path, source, size, compression):
+    """A file of 16-bit numbers in tiles of 256 x 256, with predictor 2, and three levels."""
+    import warnings
+
+    import rasterio
+
+    warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)
+    data = np.fromfile(source, "i2").reshape(size, size)
+    tiles = {"tiled": True, "blockxsize": 256, "blockysize": 256, "compress": compression, "predictor": 2}
+    with rasterio.open(path, "w", driver="GTiff", width=size, height=size, count=1, dtype="int16", **tiles) as file:
+        file.write(data, 1)
+        file.build_overviews([2, 4, 8])
+    return lambda: None
+
+
+def tiff_window(path, windows):
+    """GDAL reads one window after another, each time from a file that it opens anew, so that its cache is empty."""
+    import warnings
+    from itertools import cycle
+
+    import rasterio
+
+    # Without coordinates, rasterio warns with every opening.
+    warnings.simplefilter("ignore", rasterio.errors.NotGeoreferencedWarning)
+    places = cycle([tuple(tuple(axis) for axis in window) for window in windows])
+
+    def work():
+        with rasterio.Env(GDAL_NUM_THREADS=1), rasterio.open(path) as file:
+            return file.read(1, window=next(places))
+
+    return work
+
+
+def tiff_all(path):
+    """tifffile reads the whole first image in this thread."""
+    import tifffile
+
+    return lambda: tifffile.imread(path, key=0, maxworkers=1)
+
+
 def dataset_write(folder, shape):
     """A packed variable over time, latitude and longitude, as `packed.nc` and `packed.zarr`."""
     import pandas as pd
@@ -251,6 +291,9 @@ makers = {
     "netcdf": netcdf,
     "netcdf_select": netcdf_select,
     "netcdf_reduce": netcdf_reduce,
+    "tiff_write": tiff_write,
+    "tiff_window": tiff_window,
+    "tiff_all": tiff_all,
     "dataset_write": dataset_write,
     "dataset_mean": dataset_mean,
 }
