@@ -183,7 +183,7 @@ test('a place that references point into is not replaced while they are read', a
   const same = { tag: 'InvalidArgumentError', message: expect.stringContaining('the same place') }
   const [from, to] = [`${folder}/refs.json`, `${folder}/x.zarr`]
   {
-    await using ds = await openDataset(from)
+    await using ds = await openDataset(from, { group: '/' })
     await expect(ds.write(to, { overwrite: true })).rejects.toMatchObject(same)
   }
   const container = `${folder}/x.af`
@@ -758,7 +758,7 @@ test('a place of a store is not replaced by arrays that are read from it, throug
   ] as const)
     for (const path of paths) await expect(write(array, path), path).rejects.toMatchObject(refused)
   for (const path of ['data/a.zarr', 'data/a.zarr/new.zarr']) {
-    await using ds = await openDataset({ store, path: 'data/a.zarr' })
+    await using ds = await openDataset({ store, path: 'data/a.zarr' }, { group: '/' })
     await expect(ds.write({ store, path }, { overwrite: true })).rejects.toMatchObject(refused)
   }
   await using labelled = await openDataset({ store, path: 'data/a.af' })
@@ -840,7 +840,7 @@ test('a store that is replaced while its arrays are copied is not published as a
       const target = { store, path: kind === 'af' ? 'out.af' : 'out.zarr' }
       const copying = async (): Promise<unknown> => {
         if (kind === 'af') return importZarr(source, target, { chunks: { dim_0: 8 } })
-        if (kind === 'dataset') return (await openDataset(source)).write(target)
+        if (kind === 'dataset') return (await openDataset(source, { group: '/' })).write(target)
         const array = await (await openZarr(source, { kind: 'group' })).array('a')
         return exportZarr({ attributes: new Map(), arrays: [arrayAsStored('a', array)] }, target, {})
       }
