@@ -135,6 +135,7 @@ export type StoredChunk = Uint8Array | ChunkAddress | StridedChunk
 export interface StridedChunk {
   readonly block?: undefined
   readonly layout: StridedLayout
+  /** Shape as it is stored: that of the grid of {@link PinnedChunks}, by `storedLength`. */
   readonly shape: readonly number[]
   /** Position of the first element in the file. */
   readonly offset: number

@@ -146,7 +146,13 @@ export class TiffIndex<D extends DType> implements ChunkIndex<D>, CodecSet {
   }
 
   #strided(tile: number, { offset }: TileRange, layout: StridedLayout): StoredChunk {
-    return { layout, shape: this.#stored.shapeOf(this.#stored.index(tile)), offset }
+    return { layout, shape: this.#storedShape(tile), offset }
+  }
+
+  /** Returns the shape of a tile, which may extend beyond the image. */
+  #storedShape(tile: number): number[] {
+    const index = this.#stored.index(tile)
+    return this.#stored.axes.map((axis, at) => axis.storedLength(index[at]!))
   }
 
   async #block(tile: number, { offset, bytes }: TileRange): Promise<StoredChunk> {
@@ -155,8 +161,7 @@ export class TiffIndex<D extends DType> implements ChunkIndex<D>, CodecSet {
       const text = `a tile has ${bytes} stored bytes, at most \`limits.blockBytes\`, ${blockBytes}, are read`
       throw new HyperslabError('TooLargeError', text, { actual: bytes, expected: blockBytes })
     }
-    const shape = this.#stored.axes.map((axis, at) => axis.storedLength(this.#stored.index(tile)[at]!))
-    const size = sizeOf(shape) * elementBytes(this.dtype as FixedDType)
+    const size = sizeOf(this.#storedShape(tile)) * elementBytes(this.dtype as FixedDType)
     const codec = await this.#codec(tileRows(this.layout, tile))
     const block = {
       origin: this.#origin,
