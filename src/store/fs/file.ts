@@ -92,7 +92,7 @@ export class FileStore implements WritableStore {
    * @param fs replaces `node:fs` of the platform in tests
    * @param quick replaces the clock of synchronous reads in tests
    */
-  constructor(options: FileStoreOptions = {}, fs: object = fileSystem(), quick = quickReads) {
+  constructor(options: FileStoreOptions = {}, fs: object = fileSystem(), quick: QuickReads = quickReads) {
     checkOptions('FileStore', options, CHECKS)
     this.#fs = fs as FileSystem
     this.#quick = options.syncReads === false ? undefined : quick

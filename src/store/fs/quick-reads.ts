@@ -55,7 +55,7 @@ export class QuickReads {
    * @param now returns the time in ms; replaced in tests
    * @param nextTurn resolves in the next turn of the event loop; replaced in tests
    */
-  constructor(now = () => performance.now(), nextTurn = yieldToEventLoop) {
+  constructor(now: () => number = () => performance.now(), nextTurn: () => Promise<void> = yieldToEventLoop) {
     this.#now = now
     this.#nextTurn = nextTurn
   }
