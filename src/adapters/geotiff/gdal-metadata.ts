@@ -58,7 +58,8 @@ function* readItems(xml: string): Generator<Item> {
     // An item without content ends with its attributes.
     const stop = xml[end] === '/' ? start : xml.indexOf('<', start)
     if (stop === -1) malformed(at)
-    yield { attributes, text: unescaped(xml.slice(start, stop)) }
+    // GDAL escapes texts before it writes them as XML.
+    yield { attributes, text: unescaped(unescaped(xml.slice(start, stop)), true) }
     at = stop
   }
 }
@@ -89,9 +90,12 @@ function skipSpace(xml: string, at: number): number {
 
 const malformed = (at: number): never => damagedTiff(`GDAL's metadata have an item that is no XML, at character ${at}`, at)
 
-const unescaped = (text: string): string =>
+/** @param isText whether the text is no XML any more, so that other entities are part of it */
+const unescaped = (text: string, isText = false): string =>
   text.replace(/&(#x[\da-f]+|#\d+|\w+);/gi, (whole, name: string) => {
-    if (!name.startsWith('#')) return CHARACTERS[name] ?? damagedTiff(`GDAL's metadata have the entity ${whole}`, whole)
+    const known = CHARACTERS[name]
+    if (known !== undefined || isText) return known ?? whole
+    if (!name.startsWith('#')) return damagedTiff(`GDAL's metadata have the entity ${whole}`, whole)
     const code = name[1] === 'x' || name[1] === 'X' ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1))
     return code <= 0x10ffff ? String.fromCodePoint(code) : damagedTiff(`GDAL's metadata have the character ${whole}`, whole)
   })

@@ -40,7 +40,7 @@ export interface GeoReference {
 
 /** Number that stands for a system described by other keys. */
 const USER_DEFINED = 32767
-const [RASTER_TYPE, GEOGRAPHIC_TYPE, PROJECTED_TYPE, MODEL_TYPE] = [1025, 2048, 3072, 1024]
+const [RASTER_TYPE, GEOGRAPHIC_TYPE, PROJECTED_TYPE, VERTICAL_TYPE, MODEL_TYPE] = [1025, 2048, 3072, 4096, 1024]
 const TIE_NUMBERS = 6
 
 /** Reads where an image is. */
@@ -58,6 +58,22 @@ export function geoReference(tags: TagValues): GeoReference {
     gcps.push({ column: column + shift, row: row + shift, x, y, z })
   }
   return { transform: transform && shifted(transform, shift), crs: keys && toCrs(keys), gcps, isPoint }
+}
+
+/** Numbers of vertical systems whose heights are above an ellipsoid: axes of the same system, for GDAL. */
+const isEllipsoidal = (id: number): boolean => id >= 5001 && id <= 5033
+
+/**
+ * Returns the scale and the offset of heights. GDAL stores them in the pixel scale and in the tie point of
+ * images with a vertical coordinate system, by GeoTIFF 1.1.
+ */
+export function verticalScale(tags: TagValues): { readonly scale: number; readonly offset: number } | undefined {
+  const [, revision, minor] = tags.numbers(TAG.geoKeys) ?? []
+  const vertical = geoKeys(tags)?.get(VERTICAL_TYPE)
+  const [scale, ties] = [tags.numbers(TAG.pixelScale)?.[2] ?? 0, tags.numbers(TAG.tiePoints) ?? []]
+  if (revision !== 1 || minor === 0 || typeof vertical !== 'number' || isEllipsoidal(vertical)) return undefined
+  if (scale === 0 || ties.length < TIE_NUMBERS) return undefined
+  return { scale, offset: ties[5]! - ties[2]! * scale }
 }
 
 /** Returns the transform of the pixel in column 0 and row 0, as the file has it. */

@@ -15,6 +15,7 @@ import {
   type GroundControlPoint,
   geoReference,
   scaledTransform,
+  verticalScale,
 } from './geo.ts'
 import type { Header, ImageHeaders } from './images.ts'
 import { imageLayout } from './layout.ts'
@@ -190,6 +191,13 @@ function levelReference(base: { readonly header: Header; readonly geo: GeoRefere
   }
 }
 
+/** Gives all bands a scale and an offset, if there are any for the whole image. */
+function scaledBands(metadata: GdalMetadata, samples: number, scale: ReturnType<typeof verticalScale>): GdalMetadata {
+  if (scale === undefined) return metadata
+  const bands = Array.from({ length: samples }, (_, band) => [band, { ...metadata.bands.get(band), ...scale }] as const)
+  return { ...metadata, bands: new Map(bands) }
+}
+
 const NO_METADATA: GdalMetadata = { items: new Map(), bands: new Map() }
 
 function readContent(file: OpenTiff, name: string, { directory, tags }: Extract<Header, { directory: unknown }>): Content {
@@ -200,7 +208,7 @@ function readContent(file: OpenTiff, name: string, { directory, tags }: Extract<
   if (bits === 24 && !isFloat && file.bytes.isBigEndian)
     refuseTiff('integers of 24 bits in big-endian files are not read here, because writers disagree on their order', bits)
   const xml = tags.text(TAG.gdalMetadata)
-  const metadata = xml === undefined ? NO_METADATA : parseGdalMetadata(xml)
+  const metadata = scaledBands(xml === undefined ? NO_METADATA : parseGdalMetadata(xml), layout.samples, verticalScale(tags))
   const attrs = imageAttributes(tags, metadata)
   const empty = noData(tags.text(TAG.gdalNoData), layout.sample.dtype)
   if (empty.value !== undefined) attrs.set('_FillValue', { type: layout.sample.dtype, value: empty.value })
