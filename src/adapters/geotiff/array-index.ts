@@ -13,7 +13,7 @@ import { BlockReader } from '../../engine/block-reader.ts'
 import type { ChunkIndex, ChunkSnapshot } from '../../engine/chunk-index.ts'
 import type { StridedReader } from '../../engine/strided-reader.ts'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
-import { FullChunks } from '../../grid/full-chunks.ts'
+import { FullChunks, storedShape } from '../../grid/full-chunks.ts'
 import { type ImageLayout, isUnpacked, rowsBytes } from './layout.ts'
 import type { OpenTiff } from './open-file.ts'
 import { type TileRange, TileTable, tileRows } from './tile-table.ts'
@@ -146,13 +146,7 @@ export class TiffIndex<D extends DType> implements ChunkIndex<D>, CodecSet {
   }
 
   #strided(tile: number, { offset }: TileRange, layout: StridedLayout): StoredChunk {
-    return { layout, shape: this.#storedShape(tile), offset }
-  }
-
-  /** Returns the shape of a tile, which may extend beyond the image. */
-  #storedShape(tile: number): number[] {
-    const index = this.#stored.index(tile)
-    return this.#stored.axes.map((axis, at) => axis.storedLength(index[at]!))
+    return { layout, shape: storedShape(this.#stored, this.#stored.index(tile)), offset }
   }
 
   async #block(tile: number, { offset, bytes }: TileRange): Promise<StoredChunk> {
@@ -161,7 +155,7 @@ export class TiffIndex<D extends DType> implements ChunkIndex<D>, CodecSet {
       const text = `a tile has ${bytes} stored bytes, at most \`limits.blockBytes\`, ${blockBytes}, are read`
       throw new HyperslabError('TooLargeError', text, { actual: bytes, expected: blockBytes })
     }
-    const size = sizeOf(this.#storedShape(tile)) * elementBytes(this.dtype as FixedDType)
+    const size = sizeOf(storedShape(this.#stored, this.#stored.index(tile))) * elementBytes(this.dtype as FixedDType)
     const codec = await this.#codec(tileRows(this.layout, tile))
     const block = {
       origin: this.#origin,

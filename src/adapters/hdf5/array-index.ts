@@ -14,7 +14,7 @@ import { BlockReader } from '../../engine/block-reader.ts'
 import type { ChunkIndex, ChunkSnapshot } from '../../engine/chunk-index.ts'
 import type { StridedReader } from '../../engine/strided-reader.ts'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
-import { FullChunks } from '../../grid/full-chunks.ts'
+import { FullChunks, storedShape } from '../../grid/full-chunks.ts'
 import { openTable } from './chunks/open-table.ts'
 import type { ChunkFinder, ChunkRange } from './chunks/table.ts'
 import type { ArrayHeader } from './dataset.ts'
@@ -176,14 +176,13 @@ export class Hdf5Index<D extends DType> implements ChunkIndex<D>, CodecSet {
 
   /** Number of stored elements of a chunk. */
   #countRecords(chunkIndex: number): number {
-    const index = this.#stored.index(chunkIndex)
-    return this.#stored.axes.slice(0, this.#rank).reduce((count, axis, at) => count * axis.storedLength(index[at]!), 1)
+    return sizeOf(storedShape(this.#stored, this.#stored.index(chunkIndex)).slice(0, this.#rank))
   }
 
   #inPlace(chunkIndex: number, { layout, start }: Storage & { readonly kind: 'strided' }): StoredChunk {
     const index = this.#stored.index(chunkIndex)
     const offset = index.reduce((sum, k, axis) => sum + this.#stored.axes[axis]!.start(k) * layout.byteStrides[axis]!, start)
-    return { layout, shape: this.#stored.shapeOf(index), offset }
+    return { layout, shape: storedShape(this.#stored, index), offset }
   }
 
   /** Returns the address of a run of elements that follow one another. */
