@@ -2,6 +2,7 @@ import type { Step } from '../../codec/chain.ts'
 import type { Codec } from '../../codec/codec.ts'
 import { type ChecksumName, checksumStep, lz4Step, zstdStep } from '../../codec/steps.ts'
 import { HyperslabError } from '../../core/errors.ts'
+import { lazily } from '../../core/lazily.ts'
 import { sizeOf } from '../../core/shape.ts'
 import { showJson } from './document.ts'
 import { Chain, type Configuration, type StepMaker } from './element-chain.ts'
@@ -97,8 +98,8 @@ const loadFilter = (name: keyof typeof import('./number-filters.ts')) => async (
 
 /** Creates a step that decodes gzip or zlib streams. Loads the decoder while the first chunk is fetched. */
 function inflate(name: 'gzip' | 'zlib'): Step {
-  const load = () => import('../../codec/inflate.ts')
-  load().catch(() => undefined)
+  const load = lazily(() => import('../../codec/inflate.ts'))
+  Promise.resolve(load()).catch(() => undefined)
   return { name, decode: async (...input) => (await load()).inflateStep(name).decode!(...input) }
 }
 
