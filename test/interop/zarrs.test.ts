@@ -6,7 +6,7 @@ import { expect, inject, onTestFinished, test } from 'vitest'
 import { allocate, type DType, type FixedDType, isFixed, type TypedArray, toBytes } from '../../src/core/dtype.ts'
 import { eachIndex, sizeOf } from '../../src/core/shape.ts'
 import type { MatrixCase } from '../adapters/zarr/matrix.ts'
-import { expectSameReads } from '../adapters/zarr/same-reads.ts'
+import { expectSameCase } from '../adapters/zarr/same-cases.ts'
 import { randoms } from '../kernels/support.ts'
 import { byBudget, seedOf } from '../support/budget.ts'
 import { programAt } from './peer.ts'
@@ -211,7 +211,7 @@ test.skipIf(port === undefined)(
         codecs: [JSON.stringify(metadata)],
       }
       elements.set(one, Array.isArray(data) ? data : toBytes(data))
-      await expectSameReads({ folder, elementsOf: (which) => elements.get(which)! }, one, SEED)
+      await expectSameCase({ folder, elementsOf: (which) => elements.get(which)! }, one, SEED)
     }
     expect(elements.size).toBe(COUNT)
   },

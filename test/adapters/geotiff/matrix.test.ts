@@ -4,11 +4,14 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { type Python, startScript } from '../../../scripts/python.mjs'
+import type { DiskArray } from '../../../src/array/disk-array.ts'
+import { type FixedDType, fromBytes } from '../../../src/core/dtype.ts'
 import { openGeotiff } from '../../../src/runtime/geotiff.ts'
-import { slice } from '../../../src/runtime/index.ts'
 import { random } from '../../af/rkyv/support.ts'
 import { byBudget, seedOf } from '../../support/budget.ts'
+import type { Plain } from '../../support/oracle.ts'
 import { pythonWith } from '../../support/python.ts'
+import { expectSameReads } from '../../support/same-reads.ts'
 import { RASTERIO } from './support.ts'
 
 const COUNT = byBudget({ quick: 60, full: 240, soak: 5000 })
@@ -87,12 +90,12 @@ function draw(
 }
 
 test.skipIf(env === undefined)(
-  `reads ${COUNT} files of GDAL and tifffile, and windows of them`,
+  `reads ${COUNT} files of GDAL and tifffile, and selections of them`,
   { timeout: 600_000 },
   async () => {
     const next = random(SEED)
     const errors: string[] = []
-    let windows = 0
+    let selections = 0
     let refused = 0
     for (let i = 0; i < COUNT; i++) {
       const request = draw(next, i)
@@ -111,40 +114,15 @@ test.skipIf(env === undefined)(
       const { array } = file.image(0)
       const { bands, shape } = request
       const isComplex = request.dtype.startsWith('complex')
-      const parts = isComplex ? 2 : 1
       expect(array.shape, what).toEqual([...(bands > 1 ? [bands] : []), ...shape, ...(isComplex ? [2] : [])])
       const expected = new Uint8Array(Buffer.from(answer.data!, 'base64'))
-      const { data } = await array.toTensor()
-      const bytes = new Uint8Array(
-        (data as Float64Array).buffer,
-        (data as Float64Array).byteOffset,
-        (data as Float64Array).byteLength,
-      )
-      expect(Buffer.compare(bytes, expected), what).toBe(0)
-      for (let times = 0; times < 3; times++) {
-        const lengths = [...(bands > 1 ? [bands] : []), ...shape]
-        const box = lengths.map((length) => {
-          const start = next(length)
-          return { start, stop: start + 1 + next(length - start) }
-        })
-        const part = (await array.get(box.map(({ start, stop }) => slice(start, stop)) as never)) as unknown as {
-          readonly data: ArrayLike<unknown>
-        }
-        const at = (index: readonly number[]): number => index.reduce((sum, each, axis) => sum * lengths[axis]! + each, 0)
-        const wanted: unknown[] = []
-        const visit = (index: readonly number[]): void => {
-          const axis = index.length
-          if (axis === lengths.length) for (let k = 0; k < parts; k++) wanted.push((data as Float64Array)[at(index) * parts + k])
-          else for (let each = box[axis]!.start; each < box[axis]!.stop; each++) visit([...index, each])
-        }
-        visit([])
-        expect(Array.from(part.data), `${JSON.stringify(box)} of ${what}`).toEqual(wanted)
-        windows++
-      }
+      const data = fromBytes(array.dtype as FixedDType, expected)
+      const plain: Plain = { dtype: array.dtype, shape: array.shape, data: data as Plain['data'] }
+      selections += await expectSameReads(array as unknown as DiskArray, plain, { count: 2, seed: SEED + i, name: what })
       await rm(request['path'] as string)
     }
     console.log(
-      `TIFF matrix: ${COUNT} files, ${windows} windows, ${refused} refused here, ${errors.length} that the writers refuse`,
+      `TIFF matrix: ${COUNT} files, ${selections} selections, ${refused} refused here, ${errors.length} that the writers refuse`,
     )
     // The writers refuse few combinations.
     expect(errors.length, errors.slice(0, 5).join('\n')).toBeLessThan(COUNT / 8)

@@ -6,7 +6,7 @@ import { createPool } from '../../../src/pool/pool.ts'
 import { openZarr } from '../../../src/runtime/zarr.ts'
 import { byBudget, seedOf } from '../../support/budget.ts'
 import { dtypeOf, readerOf, scalarOf, writeMatrix } from './matrix.ts'
-import { expectSameReads, plainOf } from './same-reads.ts'
+import { expectSameCase, plainOf } from './same-cases.ts'
 
 /** More cases and another seed, for long runs. */
 const COUNT = byBudget({ quick: 60, full: 60, soak: 1000 })
@@ -43,7 +43,7 @@ test.skipIf(matrix === undefined)('metadata that zarr-python writes say here wha
 })
 
 test.skipIf(matrix === undefined)('arrays that zarr-python writes read the same here', { timeout: 600_000 }, async () => {
-  for (const one of matrix!.cases) await expectSameReads(matrix!, one, SEED)
+  for (const one of matrix!.cases) await expectSameCase(matrix!, one, SEED)
 })
 
 test.skipIf(matrix === undefined)('workers decode what they are sent as this thread does', { timeout: 600_000 }, async () => {

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, expect, test } from 'vitest'
 import { byBudget, seedOf } from '../../support/budget.ts'
 import { writeMatrix } from './matrix.ts'
-import { expectSameReads } from './same-reads.ts'
+import { expectSameCase } from './same-cases.ts'
 
 /** More cases and another seed, for long runs. */
 const COUNT = byBudget({ quick: 200, full: 200, soak: 1000 })
@@ -19,11 +19,11 @@ const matrix = writeMatrix(COUNT, SEED, 'matrix_tensorstore.py', fixtures)
 afterAll(() => matrix?.remove(), 60_000)
 
 test.skipIf(matrix === undefined)('arrays that tensorstore writes read the same here', { timeout: 600_000 }, async () => {
-  for (const one of matrix!.cases.slice(0, COUNT)) await expectSameReads(matrix!, one, SEED)
+  for (const one of matrix!.cases.slice(0, COUNT)) await expectSameCase(matrix!, one, SEED)
 })
 
 test.skipIf(matrix === undefined)('tensorstore reads arrays of other writers as they are read here', async () => {
   const others = matrix!.cases.slice(COUNT)
   expect(others.length).toBeGreaterThan(20)
-  for (const one of others) await expectSameReads(matrix!, one, SEED)
+  for (const one of others) await expectSameCase(matrix!, one, SEED)
 })

@@ -8,7 +8,7 @@ import { openTree } from '../../../src/runtime/index.ts'
 import { openZarr, verifyZarr } from '../../../src/runtime/zarr.ts'
 import { byBudget, seedOf } from '../../support/budget.ts'
 import { writeMatrix } from './matrix.ts'
-import { expectSameReads, plainOf } from './same-reads.ts'
+import { expectSameCase, plainOf } from './same-cases.ts'
 
 /** Arrays that zarr-python writes: more, and from another seed, in long runs. */
 const COUNT = byBudget({ quick: 40, full: 200, soak: 1000 })
@@ -19,7 +19,7 @@ afterAll(() => matrix?.remove(), 60_000)
 
 test.skipIf(matrix === undefined)('reads complex numbers and fields as zarr-python does', { timeout: 600_000 }, async () => {
   expect(new Set(matrix!.cases.map(({ path }) => path)).size).toBe(COUNT)
-  for (const one of matrix!.cases) await expectSameReads(matrix!, one, SEED)
+  for (const one of matrix!.cases) await expectSameCase(matrix!, one, SEED)
 })
 
 test.skipIf(matrix === undefined)('decodes them in workers as on this thread', { timeout: 600_000 }, async () => {
