@@ -6,7 +6,7 @@ import type { Signal } from '../core/signal.ts'
 import type { Tensor } from '../core/tensor.ts'
 import type { ChunkGrid } from '../grid/chunks.ts'
 import type { Box } from '../grid/range.ts'
-import type { PinnedChunks } from './block.ts'
+import type { BlockRef, PinnedChunks } from './block.ts'
 import type { BlockReader } from './block-reader.ts'
 import type { ChunkStats } from './chunk-stats.ts'
 import type { StridedReader } from './strided-reader.ts'
@@ -59,6 +59,13 @@ export interface ChunkIndex<D extends DType = DType> {
    * @param chunks indices in the grid, possibly repeated
    */
   load?(chunks: Iterable<number>, signal: Signal | undefined): Promise<ChunkSnapshot>
+  /**
+   * Describes the stored bytes of a chunk in the terms of Zarr version 2, for references. Optional: formats
+   * whose blocks have the names of codecs omit it.
+   * @param block block of the chunk; undefined for chunks that are read in place
+   * @throws UnsupportedError with the reason if readers of Zarr would not decode it to the full chunk
+   */
+  encodingOf?(block: BlockRef | undefined): Promise<ChunkEncoding>
   /** Optional: read-only arrays, and formats with `writeBox`, omit it. */
   readonly writer?: ChunkWriter | undefined
   /**
@@ -69,6 +76,19 @@ export interface ChunkIndex<D extends DType = DType> {
   writeBox?(box: Box, source: Tensor<D>, signal: Signal | undefined, mask?: Tensor<'bool'>): Promise<void>
   /** Grid of the stored objects, if they are larger than chunks. */
   readonly writeGrid?: ChunkGrid | undefined
+}
+
+/** Encoding of stored chunks, as metadata of Zarr version 2 describe it. */
+export interface ChunkEncoding {
+  readonly bigEndian: boolean
+  /** Filters of numcodecs, in the order of encoding. */
+  readonly filters: readonly Readonly<Record<string, unknown>>[]
+  /** Stored order of the axes. Default: that of the array. */
+  readonly axes?: readonly number[] | undefined
+  /** Bytes of an element of text, filled up with NULs. Optional: other elements have those of their type. */
+  readonly textBytes?: number | undefined
+  /** Whether the bytes are in memory only, and not at a position of a file. Default: false. */
+  readonly isInMemory?: boolean | undefined
 }
 
 /** Stores the chunks of an array. */

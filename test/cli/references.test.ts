@@ -153,15 +153,15 @@ describe('references to NetCDF', () => {
       const { refs } = JSON.parse(await readFile(join(folder, 'refs.json'), 'utf8'))
       return [...new Set(Object.values(refs).flatMap((each) => (Array.isArray(each) ? [each[0] as string] : [])))]
     }
-    await references(folder, 'a b.nc')
+    await references(folder, 'a b.nc', '--inline', '0')
     expect(await urls()).toEqual([join(folder, 'a b.nc')])
     const again = await hyperslab(folder, ['references', 'refs.json', 'a b.nc'])
     expect([again.exitCode, again.stderr]).toEqual([1, expect.stringMatching(/the file exists; --overwrite replaces it/)])
-    await references(folder, 'a b.nc', '--base', 'https://data.example.org/x', '--overwrite')
+    await references(folder, 'a b.nc', '--inline', '0', '--base', 'https://data.example.org/x', '--overwrite')
     expect(await urls()).toEqual(['https://data.example.org/x/a%20b.nc'])
     const rude = await RudeServer.start()
     rude.put('a.nc', await readFile(join(folder, 'a b.nc')))
-    await references(folder, `${rude.origin}/a.nc`, '--overwrite')
+    await references(folder, `${rude.origin}/a.nc`, '--inline', '0', '--overwrite')
     expect(await urls()).toEqual([`${rude.origin}/a.nc`])
     await using group = await openZarr(join(folder, 'refs.json'), { kind: 'group' })
     expect([...(await (await group.array('lat')).toTensor()).data]).toEqual([10, 20, 30])

@@ -286,6 +286,7 @@ test('references list the chunks of a container', async () => {
   await using tree = await labelledOf(await container())
   const warnings: string[] = []
   const { text, arrays } = await listReferences([tree], {
+    inlineBytes: 0,
     urlOf: () => 'https://a.org/x.af',
     onWarning: (each) => warnings.push(each),
   })

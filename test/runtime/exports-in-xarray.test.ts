@@ -202,8 +202,13 @@ describe.skipIf(python === undefined)('what is written reads in xarray as its so
   })
 
   async function references(path: string, arrays: ReadonlyMap<string, IndexedArray>, attrs: object): Promise<void> {
-    const listed = new Map([...arrays].map(([name, array]) => [name, referenceArray(array)]))
-    await writeFile(path, writeJson(referenceDocument(listed, attributesDocument(attrs as never), (file) => file)))
+    const listed = new Map(
+      await Promise.all([...arrays].map(async ([name, array]) => [name, await referenceArray(array)] as const)),
+    )
+    await writeFile(
+      path,
+      writeJson(referenceDocument(listed, new Map([['', attributesDocument(attrs as never)]]), (file) => file)),
+    )
   }
 })
 

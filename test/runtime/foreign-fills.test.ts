@@ -283,8 +283,12 @@ describe('a `_FillValue` that is no element', () => {
     const again = await Promise.all((await group.arrays()).map(async (name) => arrayAsStored(name, await group.array(name))))
     await exportZarr({ attributes: new Map(), arrays: again }, at('s.zarr'), {})
     await expectMeaning('s.zarr')
-    const listed = new Map(file.variables.map((each) => [each.name, referenceArray(each as unknown as IndexedArray)]))
-    await writeFile(at('n.json'), writeJson(referenceDocument(listed, {}, (each) => each)))
+    const listed = new Map(
+      await Promise.all(
+        file.variables.map(async (each) => [each.name, await referenceArray(each as unknown as IndexedArray)] as const),
+      ),
+    )
+    await writeFile(at('n.json'), writeJson(referenceDocument(listed, new Map([['', {}]]), (each) => each)))
     await expectMeaning('n.json')
   })
 

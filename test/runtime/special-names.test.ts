@@ -80,9 +80,11 @@ describe('names that every object has members of', () => {
     const folder = await folderInMemory('names')
     await writeFile(join(folder, 'a.nc'), netcdf())
     const file = await openNetcdf(join(folder, 'a.nc'))
-    const arrays = new Map([...NAMES, 'x'].map((name) => [name, referenceArray(file.variable(name))]))
+    const arrays = new Map(
+      await Promise.all([...NAMES, 'x'].map(async (name) => [name, await referenceArray(file.variable(name))] as const)),
+    )
     const attributes = Object.fromEntries([...file.attrs])
-    const document = referenceDocument(arrays, attributes, String)
+    const document = referenceDocument(arrays, new Map([['', attributes]]), String)
     await writeFile(join(folder, 'refs.json'), writeJson(document))
     await check(await openDataset(join(folder, 'refs.json')))
     await file.close()

@@ -10,7 +10,7 @@ import { sizeOf } from '../../core/shape.ts'
 import { raceAbort, type Signal } from '../../core/signal.ts'
 import type { BlockOrigin, StoredChunk, StridedLayout } from '../../engine/block.ts'
 import { BlockReader } from '../../engine/block-reader.ts'
-import type { ChunkIndex, ChunkSnapshot } from '../../engine/chunk-index.ts'
+import type { ChunkEncoding, ChunkIndex, ChunkSnapshot } from '../../engine/chunk-index.ts'
 import type { StridedReader } from '../../engine/strided-reader.ts'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
 import { FullChunks, storedShape } from '../../grid/full-chunks.ts'
@@ -99,6 +99,11 @@ export class TiffIndex<D extends DType> implements ChunkIndex<D>, CodecSet {
   /** Cache keys of the array's blocks differ from those of all other blocks. */
   isUsers(): boolean {
     return false
+  }
+
+  async encodingOf(): Promise<ChunkEncoding> {
+    const { describeTiles } = await import('./chunk-encoding.ts')
+    return describeTiles(this.layout, this.#parts.file)
   }
 
   snapshot(): ChunkSnapshot {

@@ -9,9 +9,9 @@ import { HyperslabError, within } from '../../core/errors.ts'
 import type { MemoryBudget } from '../../core/memory-budget.ts'
 import { sizeOf } from '../../core/shape.ts'
 import { raceAbort, type Signal } from '../../core/signal.ts'
-import type { BlockOrigin, ChunkAddress, StoredChunk, StridedLayout } from '../../engine/block.ts'
+import type { BlockOrigin, BlockRef, ChunkAddress, StoredChunk, StridedLayout } from '../../engine/block.ts'
 import { BlockReader } from '../../engine/block-reader.ts'
-import type { ChunkIndex, ChunkSnapshot } from '../../engine/chunk-index.ts'
+import type { ChunkEncoding, ChunkIndex, ChunkSnapshot } from '../../engine/chunk-index.ts'
 import type { StridedReader } from '../../engine/strided-reader.ts'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
 import { FullChunks, storedShape } from '../../grid/full-chunks.ts'
@@ -125,6 +125,12 @@ export class Hdf5Index<D extends DType> implements ChunkIndex<D>, CodecSet {
   /** Cache keys of the array's blocks differ from those of all other blocks. */
   isUsers(): boolean {
     return false
+  }
+
+  async encodingOf(block: BlockRef | undefined): Promise<ChunkEncoding> {
+    const { describeEncoding } = await import('./chunk-encoding.ts')
+    const isFiltered = block !== undefined && block.codec === codecName(0, this.#countRecords(block.id), false)
+    return describeEncoding(this.#parts, block === undefined || isFiltered)
   }
 
   snapshot(): ChunkSnapshot {

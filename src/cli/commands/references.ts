@@ -1,25 +1,31 @@
 import { basename, resolve } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { Command } from 'commander'
+import { type Command, Option } from 'commander'
 import { findTree, type LabelledTree, listReferences, writeNewFile } from '../../runtime/tree.ts'
 import { oneLine, UsageError } from '../show/failure.ts'
 import { count, printError, printResult, trimEnd } from '../show/text.ts'
-import { layerOption, type PlaceOptions } from './options.ts'
+import { integerBetween, layerOption, type PlaceOptions } from './options.ts'
 import { openFound } from './place.ts'
 
 interface Options extends Pick<PlaceOptions, 'layer'> {
   readonly dim?: string
   readonly base?: string
+  readonly inline: number
   readonly overwrite?: boolean
 }
 
 export function addReferences(program: Command): void {
   program
     .command('references')
-    .description('write kerchunk references, with which Python reads NetCDF and containers in place, as Zarr')
+    .description('write kerchunk references, with which Python reads NetCDF, HDF5, TIFF and containers in place, as Zarr')
     .argument('<output>', 'the JSON to write, in the format of kerchunk')
-    .argument('<file...>', 'classic NetCDF, or containers (.af)')
+    .argument('<file...>', 'NetCDF, HDF5, TIFF, or containers (.af)')
     .option('--dim <name>', 'join several files along this dimension, in the order given')
+    .addOption(
+      new Option('--inline <bytes>', 'write chunks of fewer bytes themselves, as base64')
+        .argParser(integerBetween(0, 2 ** 20))
+        .default(512),
+    )
     .option('--base <url>', 'future location of the files, instead of the current one')
     .option('--overwrite', 'replace an existing output')
     .addOption(layerOption())
@@ -34,10 +40,11 @@ Example: in Python
       if (files.length === 1 && options.dim !== undefined) throw new UsageError('--dim joins several files')
       if (files.length > 1 && options.dim === undefined)
         throw new UsageError('--dim says along which dimension several files are joined')
-      const { dim, base } = options
+      const { dim, base, inline } = options
       const { text, arrays, chunks } = await withPlaces(files, options, (places) =>
         listReferences(places, {
           ...(dim !== undefined && { dim }),
+          inlineBytes: inline,
           urlOf: (file) => toUrl(file, base),
           onWarning: (text) => printError(oneLine(text)),
         }),

@@ -169,7 +169,7 @@ export class LabelledTree implements AsyncDisposable {
   async contents(): Promise<TreeContents> {
     const { groups, arrays, unreadable } = await this.#nodes()
     return {
-      arrays: arrays.map((node) => ({ name: this.#nameOf(node), path: node.path, array: node.array })),
+      arrays: arrays.map((node) => ({ name: this.#nameOf(node), path: node.path, array: node.array, attrs: node.attrs })),
       groups: new Map(groups.map(({ path, attrs }) => [this.#shown(path), attrs])),
       leftOut: [...unreadable].map(([name, error]) => `${this.#shown(name)}: ${reasonIn(error)}`),
     }

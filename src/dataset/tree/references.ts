@@ -2,28 +2,38 @@ import { attributesDocument } from '../../adapters/zarr/write/document.ts'
 import {
   type IndexedArray,
   joinReferences,
+  type ReferenceArrayOptions,
   type ReferencedArray,
   referenceArray,
   referenceDocument,
 } from '../../adapters/zarr/write/reference-list.ts'
 import type { DiskArray } from '../../array/disk-array.ts'
+import { isUnreadable } from '../../array/walk.ts'
 import { commonDivisor } from '../../core/divisors.ts'
-import { HyperslabError, invalidArgument, isHyperslabError, within } from '../../core/errors.ts'
+import { HyperslabError, invalidArgument, within } from '../../core/errors.ts'
 import { writeJson } from '../../core/json.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
 import type { LabelledTree } from './labelled-tree.ts'
+import type { TreeArray } from './tree-array.ts'
 
 /** Options of `listReferences`. */
 export interface ListReferencesOptions {
   /** Dimension along which several files are joined, in their order. */
   readonly dim?: string
+  /** Chunks of fewer bytes are written themselves, as base64, instead of their location. Default: 512. */
+  readonly inlineBytes?: number
   /** Returns the URL of a file in the references. Default: its location. */
   readonly urlOf?: (file: string) => string
   /** Function that is called with a message about each array that is left out. */
   readonly onWarning?: (text: string) => void
 }
 
-const CHECKS: Checks<ListReferencesOptions> = { dim: 'string', urlOf: 'function', onWarning: 'function' }
+const CHECKS: Checks<ListReferencesOptions> = {
+  dim: 'string',
+  inlineBytes: 'integer from 0',
+  urlOf: 'function',
+  onWarning: 'function',
+}
 
 /** References of kerchunk to the chunks of files. */
 export interface ListedReferences {
@@ -35,9 +45,12 @@ export interface ListedReferences {
   readonly chunks: number
 }
 
+const INLINE_BYTES = 512
+
 /**
- * Lists references of kerchunk to the chunks of containers and classic NetCDF files. With these, Python reads
- * the files in place, as Zarr. Several files are joined along a dimension.
+ * Lists references of kerchunk to the chunks of files: containers, classic NetCDF, HDF5 and TIFF. With these,
+ * Python reads the files in place, as Zarr. Several files are joined along a dimension. Each array whose
+ * chunks numcodecs does not decode to the same elements is left out, with a warning.
  * @throws InvalidArgumentError for files that cannot be joined; UnsupportedError if references can be written
  *   for no array
  */
@@ -46,32 +59,35 @@ export async function listReferences(
   options: ListReferencesOptions = {},
 ): Promise<ListedReferences> {
   checkOptions('listReferences', options, CHECKS)
-  const { dim, urlOf = (file) => file, onWarning } = options
+  const { dim, inlineBytes = INLINE_BYTES, urlOf = (file) => file, onWarning } = options
   if (trees.length === 0 || (trees.length > 1 && dim === undefined))
     invalidArgument('listReferences takes one tree, or several and the dimension that joins them', trees.length)
   const contents = await Promise.all(trees.map((tree) => tree.contents()))
   for (const [i, { leftOut }] of contents.entries())
     for (const line of leftOut) onWarning?.(`${trees[i]!.location}: left out: ${line}`)
-  const files = contents.map(({ arrays }) => new Map(arrays.map(({ name, array }) => [name, array as IndexedArray])))
-  const [first] = files as [Map<string, IndexedArray>]
+  const files = contents.map(({ arrays }) => new Map(arrays.map((array) => [array.name, array])))
+  const [first] = files as [Map<string, TreeArray>]
   const file = trees[0]!.location
-  if (dim !== undefined && ![...first.values()].some(({ dimensionNames }) => dimensionNames?.includes(dim)))
+  if (dim !== undefined && ![...first.values()].some(({ array }) => array.dimensionNames?.includes(dim)))
     throw new HyperslabError('InvalidArgumentError', `no array has a dimension '${dim}'`, { file, actual: dim })
   const referenced = new Map<string, ReferencedArray>()
   for (const name of first.keys()) {
     const parts = files.map((arrays, i) => arrays.get(name) ?? lacking(trees[i]!, name))
     try {
-      referenced.set(name, await within({ array: name }, () => chunkReferences(name, parts, dim)))
+      referenced.set(name, await within({ array: name }, () => chunkReferences(name, parts, dim, inlineBytes)))
     } catch (error) {
-      if (!isHyperslabError(error, 'UnsupportedError')) throw error
+      if (!isUnreadable(error)) throw error
       onWarning?.(`left out: ${error.message}`)
     }
   }
   if (referenced.size === 0)
     throw new HyperslabError('UnsupportedError', 'there is no array of which references can be written', { file })
-  const attributes = attributesDocument(contents[0]!.groups.get(''))
+  const groups = new Map([
+    ['', {}],
+    ...[...contents[0]!.groups].map(([path, attrs]) => [path, attributesDocument(attrs)] as const),
+  ])
   const chunks = [...referenced.values()].reduce((sum, { chunks }) => sum + chunks.size, 0)
-  return { text: writeJson(referenceDocument(referenced, attributes, urlOf)), arrays: referenced.size, chunks }
+  return { text: writeJson(referenceDocument(referenced, groups, urlOf)), arrays: referenced.size, chunks }
 }
 
 function lacking(tree: LabelledTree, array: string): never {
@@ -82,22 +98,32 @@ function lacking(tree: LabelledTree, array: string): never {
 }
 
 /** Returns the references of an array in one file, or in several files that are joined. */
-async function chunkReferences(name: string, parts: readonly IndexedArray[], dim: string | undefined): Promise<ReferencedArray> {
-  const [first] = parts as [IndexedArray]
-  if (parts.length === 1) return referenceArray(first)
-  const axis = first.dimensionNames?.indexOf(dim!) ?? -1
+async function chunkReferences(
+  name: string,
+  parts: readonly TreeArray[],
+  dim: string | undefined,
+  inlineBytes: number,
+): Promise<ReferencedArray> {
+  const [{ array: first }] = parts as [TreeArray]
+  const reference = ({ array, attrs }: TreeArray, along?: ReferenceArrayOptions['along']): Promise<ReferencedArray> =>
+    referenceArray(array as IndexedArray, { attrs, inlineBytes, along })
+  const axis = parts.length === 1 ? -1 : (first.dimensionNames?.indexOf(dim!) ?? -1)
   if (axis < 0) {
     for (const part of parts.slice(1))
-      if (!(await first.equals(part, { equalNaN: true })))
+      if (!(await first.equals(part.array, { equalNaN: true })))
         throw new HyperslabError('InvalidArgumentError', 'it differs from file to file', { array: name })
-    return referenceArray(first)
+    return reference(parts[0]!)
   }
-  if (name === dim && first.shape.length === 1) await checkAscending(name, parts)
-  const unit = parts.map(({ shape }) => shape[axis]!).reduce(commonDivisor)
-  return joinReferences(
-    parts.map((part) => referenceArray(part, { axis, unit })),
-    axis,
-  )
+  if (name === dim && first.shape.length === 1)
+    await checkAscending(
+      name,
+      parts.map(({ array }) => array),
+    )
+  const unit = parts.map(({ array }) => array.shape[axis]!).reduce(commonDivisor)
+  const referenced: ReferencedArray[] = []
+  for (const part of parts) referenced.push(await reference(part, { axis, unit }))
+  // The stored order of the axes may differ.
+  return joinReferences(referenced, (referenced[0]!.attributes['_ARRAY_DIMENSIONS'] as string[]).indexOf(dim!))
 }
 
 /** @throws InvalidArgumentError unless labels strictly ascend or descend through all files */

@@ -1,4 +1,5 @@
 import type { DiskArray } from '../../array/disk-array.ts'
+import type { NamedValues } from '../../array/source.ts'
 import { withoutNuls } from '../../core/text.ts'
 import { boundsOf, decodeBounds } from '../cf/bounds.ts'
 import type { RawVariable } from '../cf/decode.ts'
@@ -12,6 +13,8 @@ export interface TreeArray {
   readonly path: string
   /** Elements as they are stored. */
   readonly array: DiskArray
+  /** Attributes with those that its format implies. Default: those of the array. */
+  readonly attrs?: NamedValues | undefined
 }
 
 /**

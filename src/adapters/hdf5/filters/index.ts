@@ -143,7 +143,7 @@ function rareStep(name: string, { id, parameters }: Filter): Step {
 type StepMaker = (parameters: readonly number[], element: FilteredElement, isSized: boolean) => Step | undefined
 
 /** Compressors of Blosc by their numbers in the parameters. */
-const BLOSC_COMPRESSORS = ['blosclz', 'lz4', 'lz4hc', 'snappy', 'zlib', 'zstd']
+export const BLOSC_COMPRESSORS = ['blosclz', 'lz4', 'lz4hc', 'snappy', 'zlib', 'zstd']
 
 const MAKERS: ReadonlyMap<number, StepMaker> = new Map<number, StepMaker>([
   [1, () => inflateStep('zlib')],

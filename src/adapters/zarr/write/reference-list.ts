@@ -1,21 +1,32 @@
 import type { DiskArray } from '../../../array/disk-array.ts'
 import type { NamedValues } from '../../../array/source.ts'
+import { encodeBase64 } from '../../../core/base64.ts'
 import { largestDivisor } from '../../../core/divisors.ts'
-import { type DType, elementBytes, isFixed } from '../../../core/dtype.ts'
-import { HyperslabError } from '../../../core/errors.ts'
+import { type DType, elementBytes, isFixed, type TypedArray, toBytes, zeroOf } from '../../../core/dtype.ts'
+import { HyperslabError, isHyperslabError } from '../../../core/errors.ts'
 import { floatsIn, markFloats, withoutMembers, writeJson } from '../../../core/json.ts'
+import { forEachLimited } from '../../../core/limiter.ts'
 import { eachIndex, sizeOf, stridesOf } from '../../../core/shape.ts'
-import { isStrided, type PinnedChunks, type StridedChunk } from '../../../engine/block.ts'
-import type { ChunkIndex } from '../../../engine/chunk-index.ts'
+import type { Signal } from '../../../core/signal.ts'
+import {
+  type BlockOrigin,
+  type BlockRef,
+  type ChunkAddress,
+  isStrided,
+  type PinnedChunks,
+  type StoredChunk,
+  type StridedChunk,
+} from '../../../engine/block.ts'
+import type { ChunkEncoding, ChunkIndex } from '../../../engine/chunk-index.ts'
 import type { ChunkGrid } from '../../../grid/chunks.ts'
 import type { JsonObject } from '../document.ts'
 import { attributesDocument, checkedEntries, fillDocument, toStoredType, withOneFill } from './document.ts'
 
-/** Location of a chunk: bytes of a file. */
-type Reference = readonly [file: string, offset: number, length: number]
+/** Location of a chunk: bytes of a file, or the bytes themselves. */
+type Reference = readonly [file: string, offset: number, length: number] | Uint8Array
 
-/** An array of a format with an index of its chunks. */
-export type IndexedArray = DiskArray & { readonly index: ChunkIndex }
+/** An array of a format with an index of its chunks, or a computed array without one. */
+export type IndexedArray = DiskArray & { readonly index?: ChunkIndex | object }
 
 /** Location of the chunks of an array in files, in the terms of Zarr version 2. */
 export interface ReferencedArray {
@@ -25,10 +36,24 @@ export interface ReferencedArray {
   readonly chunks: ReadonlyMap<string, Reference>
 }
 
+/** Options of `referenceArray`. */
+export interface ReferenceArrayOptions {
+  /** The axis along which arrays are joined. Lengths of pieces along it divide `unit`. */
+  readonly along?: { readonly axis: number; readonly unit: number } | undefined
+  /** Chunks of fewer bytes are written themselves, instead of their location. Default: 0, none. */
+  readonly inlineBytes?: number | undefined
+  /** Attributes. Default: those of the index. */
+  readonly attrs?: NamedValues | undefined
+  /** Cancels the reading of chunks that are written themselves. */
+  readonly signal?: Signal | undefined
+}
+
 /**
  * An array that is stored as one piece is divided into pieces of this size, in bytes, if its length allows.
  */
 const PIECE_BYTES = 4 * 1024 * 1024
+/** Maximum size of a computed array in bytes. Its elements are written themselves. */
+const COMPUTED_BYTES = 256 * 1024
 
 /** Compressors of numcodecs that decode blocks of containers. */
 const COMPRESSORS: Readonly<Record<string, JsonObject | null>> = {
@@ -37,38 +62,82 @@ const COMPRESSORS: Readonly<Record<string, JsonObject | null>> = {
   zstd: { id: 'zstd', level: 0 },
 }
 
-/**
- * Returns the location of the chunks of an array of NetCDF or of a container.
- * @param along the axis along which arrays are joined. Lengths of pieces along it divide `unit`
- * @throws UnsupportedError for chunks that Zarr cannot describe: those truncated at the end of an axis, those
- *   that share compressed blocks, and texts of containers
- */
-export function referenceArray(array: IndexedArray, along?: { readonly axis: number; readonly unit: number }): ReferencedArray {
-  const { index } = array
-  const snapshot = index.snapshot().pinned()
-  const first = snapshot.grid.count === 0 ? undefined : snapshot.locate(0)
-  return isStrided(first) ? inPlace(index, snapshot, first as StridedChunk, along) : inBlocks(index, snapshot, along)
+/** A chunk in the bytes of an origin. */
+interface PlacedChunk {
+  readonly key: string
+  readonly origin: BlockOrigin
+  readonly offset: number
+  readonly length: number
 }
 
-function inPlace(
+/**
+ * Returns the location of the chunks of an array.
+ * @throws UnsupportedError for chunks that Zarr cannot describe: those truncated at the end of an axis, those
+ *   that share compressed blocks, texts of containers, and codecs that numcodecs lacks
+ */
+export async function referenceArray(array: IndexedArray, options: ReferenceArrayOptions = {}): Promise<ReferencedArray> {
+  const { index } = array
+  if (index === undefined) return computedArray(array, options)
+  if (!('snapshot' in index)) return unsuited('its elements are in other arrays (virtual)')
+  const { count } = index.grid
+  const snapshot = index.load ? await index.load(upTo(count), options.signal) : index.snapshot().pinned()
+  const first = firstStored(snapshot)
+  if (isStrided(first) && isOnePiece(snapshot, first)) return inPlace(index, snapshot, first, options)
+  return inChunks(index, snapshot, options)
+}
+
+function* upTo(count: number): Generator<number, void> {
+  for (let chunk = 0; chunk < count; chunk++) yield chunk
+}
+
+/** Returns the first chunk that is stored. */
+function firstStored(snapshot: PinnedChunks): StoredChunk | undefined {
+  for (const chunk of snapshot.stored()) {
+    const found = snapshot.locate(chunk)
+    if (found !== undefined) return found
+  }
+  return undefined
+}
+
+/** Whether the position of each element follows from that of the first, across all chunks. */
+function isOnePiece(snapshot: PinnedChunks, { layout }: StridedChunk): boolean {
+  const { grid } = snapshot
+  const start = snapshot.locate(0)
+  if (!isStrided(start)) return false
+  for (const chunk of upTo(grid.count)) {
+    const found = snapshot.locate(chunk)
+    if (!isStrided(found)) return false
+    const index = grid.index(chunk)
+    const at = index.reduce((sum, k, axis) => sum + grid.axes[axis]!.start(k) * layout.byteStrides[axis]!, start.offset)
+    if (found.offset !== at) return false
+  }
+  return true
+}
+
+async function inPlace(
   index: ChunkIndex,
-  { grid }: PinnedChunks,
-  { layout, offset }: StridedChunk,
-  along: Parameters<typeof referenceArray>[1],
-): ReferencedArray {
-  const { shape } = grid
+  snapshot: PinnedChunks,
+  { layout }: StridedChunk,
+  options: ReferenceArrayOptions,
+): Promise<ReferencedArray> {
+  const { shape } = snapshot.grid
+  await describeBlock(index, undefined)
   const { byteStrides, elementBytes: bytes, origin, bigEndian } = layout
-  const chunkShape = contiguousPieces(shape, byteStrides, bytes, along)
+  const { offset } = snapshot.locate(0) as StridedChunk
+  const chunkShape = contiguousPieces(shape, byteStrides, bytes, options.along)
   const length = sizeOf(chunkShape) * bytes
-  const chunks = new Map<string, Reference>()
+  const placed: PlacedChunk[] = []
   eachPiece(shape, chunkShape, (piece) => {
     const at = piece.reduce((sum, k, axis) => sum + k * chunkShape[axis]! * byteStrides[axis]!, offset)
-    chunks.set(keyOf(piece), [origin.file, at, length])
+    placed.push({ key: keyOf(piece), origin, offset: at, length })
   })
   const dtype = index.dtype === 'string' ? `|S${bytes}` : typeName(index.dtype, bigEndian)
+  const attrs = options.attrs ?? index.attrs
   // Only the fill value in the file itself counts, because Zarr's readers do not know the defaults of netCDF.
-  const fill = index.dtype === 'string' ? null : fillIn(index.attrs, index.dtype)
-  return described(index, { shape, chunkShape, dtype, compressor: null, fill }, chunks)
+  const fill = index.dtype === 'string' ? null : fillIn(attrs, index.dtype)
+  const chunks = await toReferences(placed, options, false)
+  const stored = { shape, chunkShape, dtype, compressor: null, filters: [], fill }
+  return described({ dtype: index.dtype, attrs, dimensionNames: index.dimensionNames }, stored, chunks)
 }
 
 /**
@@ -79,7 +148,7 @@ function contiguousPieces(
   shape: readonly number[],
   byteStrides: readonly number[],
   bytes: number,
-  along: Parameters<typeof referenceArray>[1],
+  along: ReferenceArrayOptions['along'],
 ): number[] {
   const dense = stridesOf(shape).map((stride) => stride * bytes)
   const pieces = shape.map(() => 1)
@@ -94,44 +163,162 @@ function contiguousPieces(
   return pieces
 }
 
-function inBlocks(index: ChunkIndex, snapshot: PinnedChunks, along: Parameters<typeof referenceArray>[1]): ReferencedArray {
+async function inChunks(index: ChunkIndex, snapshot: PinnedChunks, options: ReferenceArrayOptions): Promise<ReferencedArray> {
   const { grid } = snapshot
   const { dtype } = index
-  if (!isFixed(dtype)) return unsuited(`arrays of ${dtype} are stored in another way than Zarr has them`)
-  const chunkShape = wholeChunks(grid, along)
-  const chunks = new Map<string, Reference>()
-  const codecs = new Set<string>()
+  if (!isFixed(dtype) && index.encodingOf === undefined)
+    return unsuited(`arrays of ${dtype} are stored in another way than Zarr has them`)
+  const chunkShape = wholeChunks(grid, options.along)
+  const encodings = new Map<string, StoredEncoding>()
+  const placed: PlacedChunk[] = []
   for (const number of new Set(snapshot.stored())) {
     const found = snapshot.locate(number)
     if (found === undefined) continue
-    if (found instanceof Uint8Array || isStrided(found)) return unsuited('some of its chunks are not in a file')
-    const { block, offset, size } = found
-    codecs.add(block.codec)
-    if (COMPRESSORS[block.codec] === undefined) return unsuited(`numcodecs does not decode blocks of '${block.codec}'`)
-    if (block.codec !== 'none' && size !== block.uncompressedBytes)
-      return unsuited(
-        'several of its chunks are compressed together: write each to a block of its own (import with `blockBytes: 1`)',
-      )
-    const place = block.codec === 'none' ? [block.fileOffset + offset, size] : [block.fileOffset, block.compressedBytes]
-    chunks.set(keyOf(grid.index(number)), [block.origin.file, place[0]!, place[1]!])
+    if (found instanceof Uint8Array) return unsuited('some of its chunks are not in a file')
+    const name = found.block?.codec ?? ''
+    const encoding = encodings.get(name) ?? (await describeBlock(index, found.block))
+    encodings.set(name, encoding)
+    const key = keyOf(reordered(grid.index(number), encoding.axes))
+    placed.push({ key, ...(isStrided(found) ? densePlace(found) : blockPlace(found, encoding, index.encodingOf === undefined)) })
   }
-  if (codecs.size > 1)
-    return unsuited(`its chunks are compressed in several ways: ${[...codecs].join(', ')}; compact the container`)
-  const [codec = 'none'] = codecs
-  const fill = index.fillValue === undefined ? null : fillDocument(index.fillValue, toStoredType(dtype))
-  const stored = { shape: grid.shape, chunkShape, dtype: typeName(dtype, false), compressor: COMPRESSORS[codec]!, fill }
-  return described(index, stored, chunks)
+  if (new Set([...encodings.values()].map(writeJson)).size > 1)
+    return unsuited(
+      `its chunks are compressed in several ways: ${[...encodings.keys()].join(', ')}${index.encodingOf ? '' : '; compact the container'}`,
+    )
+  const [encoding = await describeBlock(index, undefined)] = encodings.values()
+  const { bigEndian, filters, compressor, axes, textBytes, isInMemory = false } = encoding
+  const attrs = options.attrs ?? index.attrs
+  const fill = chunkFill(index, attrs, placed.length < grid.count)
+  const stored = {
+    ...{ shape: reordered(grid.shape, axes), chunkShape: reordered(chunkShape, axes), compressor, filters, fill },
+    dtype: textBytes === undefined ? typeName(dtype, bigEndian) : `|S${textBytes}`,
+  }
+  const dimensionNames = index.dimensionNames && reordered(index.dimensionNames, axes)
+  return described({ dtype, attrs, dimensionNames }, stored, await toReferences(placed, options, isInMemory))
+}
+
+type StoredEncoding = ChunkEncoding & { readonly compressor: JsonObject | null }
+
+/** @throws UnsupportedError for codecs that numcodecs lacks */
+async function describeBlock(index: ChunkIndex, block: BlockRef | undefined): Promise<StoredEncoding> {
+  if (index.encodingOf === undefined) {
+    const compressor = COMPRESSORS[block?.codec ?? 'none']
+    if (compressor === undefined) return unsuited(`numcodecs does not decode blocks of '${block?.codec}'`)
+    return { bigEndian: false, filters: [], compressor }
+  }
+  try {
+    return { ...(await index.encodingOf(block)), compressor: null }
+  } catch (error) {
+    return isHyperslabError(error, 'UnsupportedError') ? unsuited(error.text) : rethrow(error)
+  }
+}
+
+function rethrow(error: unknown): never {
+  throw error
+}
+
+const reordered = <T>(list: readonly T[], axes: readonly number[] | undefined): readonly T[] =>
+  axes?.map((axis) => list[axis]!) ?? list
+
+function blockPlace(
+  { block, offset, size }: ChunkAddress,
+  { filters }: StoredEncoding,
+  isContainer: boolean,
+): Omit<PlacedChunk, 'key'> {
+  const { origin, fileOffset, codec, compressedBytes, uncompressedBytes } = block
+  if (origin.isAbsent?.()) return unsuited('some of its chunks are unwritten, and no single value fills them')
+  if (isContainer && codec !== 'none' && size !== uncompressedBytes)
+    return unsuited(
+      'several of its chunks are compressed together: write each to a block of its own (import with `blockBytes: 1`)',
+    )
+  const isPart = isContainer && codec === 'none'
+  if (!isContainer && filters.length === 0 && Number.isFinite(size) && compressedBytes !== size)
+    return unsuited(`an uncompressed chunk of ${size} bytes has ${compressedBytes} bytes in the file`)
+  return isPart ? { origin, offset: fileOffset + offset, length: size } : { origin, offset: fileOffset, length: compressedBytes }
+}
+
+/** Returns the place of a chunk whose elements follow one another. */
+function densePlace({ layout, shape, offset }: StridedChunk): Omit<PlacedChunk, 'key'> {
+  const { origin, elementBytes: bytes, byteStrides, payloadOf } = layout
+  const isDense = stridesOf(shape).every((stride, axis) => shape[axis] === 1 || stride * bytes === byteStrides[axis])
+  if (!isDense || payloadOf !== undefined) return unsuited('the elements of its chunks do not follow one another')
+  return { origin, offset, length: sizeOf(shape) * bytes }
+}
+
+/** Chunks that are read at the same time. */
+const AT_ONCE = 16
+
+/** Returns the references of chunks by their keys. Small ones are read. */
+async function toReferences(
+  placed: readonly PlacedChunk[],
+  { inlineBytes = 0, signal }: ReferenceArrayOptions,
+  isInMemory: boolean,
+): Promise<Map<string, Reference>> {
+  const chunks = new Map<string, Reference>()
+  for (const { key, origin, offset, length } of placed) chunks.set(key, [origin.file, offset, length])
+  const inlined = placed.filter(({ length }) => isInMemory || length < inlineBytes)
+  await forEachLimited(inlined, AT_ONCE, async ({ key, origin, offset, length }) => {
+    chunks.set(key, (await origin.read(offset, length, signal)).slice())
+  })
+  return chunks
 }
 
 /** Returns the chunk shape of Zarr. Chunks of the container end with the array, those of Zarr do not. */
-function wholeChunks({ axes }: ChunkGrid, along: Parameters<typeof referenceArray>[1]): number[] {
+function wholeChunks({ axes }: ChunkGrid, along: ReferenceArrayOptions['along']): number[] {
   return axes.map(({ chunkLength, length, count, offset }, axis) => {
-    const own = count <= 1 && along?.axis !== axis ? Math.max(1, length) : chunkLength
-    if (offset === 0 && length % own === 0 && (along?.axis !== axis || along.unit % own === 0)) return own
+    const isFull = count > 0 && axes[axis]!.storedLength(count - 1) === chunkLength
+    const own = !isFull && count <= 1 && along?.axis !== axis ? Math.max(1, length) : chunkLength
+    if (offset === 0 && (isFull || length % own === 0) && (along?.axis !== axis || along.unit % own === 0)) return own
     return unsuited(
       `its chunks of ${chunkLength} do not divide axis ${axis} of ${length}, and Zarr has the last one whole: export it`,
     )
   })
+}
+
+/**
+ * Returns the fill value of an array in chunks, as the metadata spell it; null for none. Readers of Zarr take
+ * it for missing, and fill unwritten chunks with it, or with zeros.
+ * @param isSparse whether some chunks are unwritten
+ * @throws UnsupportedError if unwritten chunks would be read as other elements
+ */
+function chunkFill(index: ChunkIndex, attrs: NamedValues | undefined, isSparse: boolean): unknown {
+  const { dtype, fillValue, missing } = index
+  if (!isFixed(dtype))
+    return isSparse && fillValue !== undefined && fillValue !== '' ? unsuited('its fill value is a text') : null
+  const stored = toStoredType(dtype)
+  if (index.encodingOf === undefined) return fillValue === undefined ? null : fillDocument(fillValue, stored)
+  const named = fillIn(attrs, dtype)
+  if (!isSparse) return named
+  const own = fillValue ?? zeroOf(dtype)
+  const written = fillDocument(own, stored)
+  if (named === null && isZero(own)) return null
+  if (named === null ? missing?.values.includes(own) : writeJson(named) === writeJson(written)) return written
+  return unsuited(
+    `its unwritten chunks contain ${own}, and readers of Zarr would ${named === null ? 'take it for missing' : `read ${named}`}`,
+  )
+}
+
+const isZero = (value: unknown): boolean => value === false || value === 0n || Object.is(value, 0)
+
+/** Returns an array that is computed, such as coordinates, with its elements. */
+async function computedArray(array: DiskArray, { along, attrs = array.attrs }: ReferenceArrayOptions): Promise<ReferencedArray> {
+  const { dtype, shape, dimensionNames } = array
+  if (!isFixed(dtype)) return unsuited(`arrays of ${dtype} are stored in another way than Zarr has them`)
+  const bytes = array.size * elementBytes(dtype)
+  if (bytes > COMPUTED_BYTES)
+    return unsuited(`its elements are computed, and ${bytes} bytes are more than references contain, ${COMPUTED_BYTES}`)
+  if (along !== undefined && along.axis > 0) return unsuited('its elements are computed, and joined along an inner axis')
+  const chunkShape = shape.map((length, axis) => Math.max(1, axis === along?.axis ? along.unit : length))
+  const { data } = await array.toTensor()
+  const stored = toBytes(data as TypedArray)
+  const length = sizeOf(chunkShape) * elementBytes(dtype)
+  const chunks = new Map<string, Reference>()
+  eachPiece(shape, chunkShape, (piece) => {
+    const from = (piece[0] ?? 0) * length
+    chunks.set(keyOf(piece), stored.slice(from, from + length))
+  })
+  const whole = { shape, chunkShape, dtype: typeName(dtype, false), compressor: null, filters: [], fill: fillIn(attrs, dtype) }
+  return described({ dtype, attrs, dimensionNames }, whole, chunks)
 }
 
 interface StoredAs {
@@ -139,12 +326,13 @@ interface StoredAs {
   readonly chunkShape: readonly number[]
   readonly dtype: string
   readonly compressor: JsonObject | null
+  readonly filters: readonly JsonObject[]
   readonly fill: unknown
 }
 
 function described(
-  { dtype, attrs, dimensionNames }: ChunkIndex,
-  { shape, chunkShape, dtype: stored, compressor, fill }: StoredAs,
+  { dtype, attrs, dimensionNames }: Pick<ChunkIndex, 'dtype' | 'attrs' | 'dimensionNames'>,
+  { shape, chunkShape, dtype: stored, compressor, filters, fill }: StoredAs,
   chunks: ReadonlyMap<string, Reference>,
 ): ReferencedArray {
   const own = withoutMembers(
@@ -154,7 +342,7 @@ function described(
   const attributes = markFloats({ ...own, _ARRAY_DIMENSIONS: dimensionNames ?? [] }, floatsIn(own))
   const metadata = {
     ...{ zarr_format: 2, shape: [...shape], chunks: [...chunkShape], dtype: stored, compressor, fill_value: fill },
-    ...{ order: 'C', filters: null },
+    ...{ order: 'C', filters: filters.length === 0 ? null : [...filters] },
   }
   return { metadata, attributes, chunks }
 }
@@ -219,17 +407,26 @@ export function joinReferences(parts: readonly ReferencedArray[], axis: number):
   return { ...first, metadata: { ...first.metadata, shape }, chunks }
 }
 
-/** Returns the document of version 1, as kerchunk writes it. */
+/**
+ * Returns the document of version 1, as kerchunk writes it.
+ * @param groups attributes of the groups by their paths; '' is the root
+ */
 export function referenceDocument(
   arrays: ReadonlyMap<string, ReferencedArray>,
-  attributes: JsonObject,
+  groups: ReadonlyMap<string, JsonObject>,
   urlOf: (file: string) => string,
 ): JsonObject {
-  const refs: Record<string, unknown> = { '.zgroup': writeJson({ zarr_format: 2 }), '.zattrs': writeJson(attributes) }
+  const refs: Record<string, unknown> = {}
+  for (const [path, attributes] of groups) {
+    refs[`${path === '' ? '' : `${path}/`}.zgroup`] = writeJson({ zarr_format: 2 })
+    refs[`${path === '' ? '' : `${path}/`}.zattrs`] = writeJson(attributes)
+  }
   for (const [name, { metadata, attributes, chunks }] of arrays) {
     refs[`${name}/.zarray`] = writeJson(metadata)
     refs[`${name}/.zattrs`] = writeJson(attributes)
-    for (const [key, [file, offset, length]] of chunks) refs[`${name}/${key}`] = [urlOf(file), offset, length]
+    for (const [key, place] of chunks)
+      refs[`${name}/${key}`] =
+        place instanceof Uint8Array ? `base64:${encodeBase64(place)}` : [urlOf(place[0]), place[1], place[2]]
   }
   return { version: 1, refs }
 }
