@@ -21,6 +21,9 @@ export interface DamageOptions {
   readonly mostMs: number
 }
 
+/** Files after which a soak prints a line, so that its log says how far an interrupted one came. */
+const PROGRESS = 50_000
+
 /** Reads damaged files; returns how often each tag ended the reading. Prints it with the slowest file. */
 export async function readDamagedFiles(
   format: string,
@@ -43,6 +46,7 @@ export async function readDamagedFiles(
     expect(took, what).toBeLessThan(mostMs)
     file.check(what)
     counts[tags] = (counts[tags] ?? 0) + 1
+    if ((done + 1) % PROGRESS === 0) console.log(`${format}: ${done + 1} files of seed ${seed}`)
   }
   console.log(`${format}: ${JSON.stringify(counts)}; slowest ${slowest.ms.toFixed(0)} ms: ${slowest.what}`)
   expect(counts['read']).toBeGreaterThan(0)
