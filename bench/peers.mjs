@@ -14,6 +14,7 @@ const PEERS = {
   lz4js: { lz4js: '0.2.0' },
   netcdfjs: { netcdfjs: '4.0.0' },
   geotiff: { geotiff: '3.0.5' },
+  h5wasm: { h5wasm: '0.10.3' },
 }
 
 const cache = fileURLToPath(new URL('../build/bench-peers', import.meta.url))

@@ -220,6 +220,95 @@ def tiff_all(path):
     return lambda: tifffile.imread(path, key=0, maxworkers=1)
 
 
+def hdf5_write(path, source, shape, chunks, kind):
+    """One dataset `t` of the elements of a file, as float32, or as int16 of 12 bits for filters of integers."""
+    import h5py
+    import hdf5plugin
+    from h5py import h5d, h5p, h5s, h5t
+
+    data = np.fromfile(source, "f4").reshape(shape)
+    with h5py.File(path, "w") as file:
+        if kind in ("nbit", "scaleoffset"):
+            data = np.round((data - 280) * 50).astype("i2")
+        if kind == "nbit":
+            base = h5t.STD_I16LE.copy()
+            base.set_precision(12)
+            plist = h5p.create(h5p.DATASET_CREATE)
+            plist.set_chunk(tuple(chunks))
+            plist.set_filter(h5py.h5z.FILTER_NBIT, 0, ())
+            h5d.create(file.id, b"t", base, h5s.create_simple(tuple(shape)), plist).write(h5s.ALL, h5s.ALL, data)
+        elif kind in ("float64", "float64, big-endian"):
+            file.create_dataset("t", data=data, dtype=">f8" if "big" in kind else "<f8")
+        else:
+            filters = {
+                "none": {},
+                "deflate, shuffled": {"compression": "gzip", "compression_opts": 4, "shuffle": True},
+                "zstd": hdf5plugin.Zstd(clevel=3),
+                "blosc lz4": hdf5plugin.Blosc(cname="lz4", clevel=5, shuffle=hdf5plugin.Blosc.SHUFFLE),
+                "bitshuffle lz4": hdf5plugin.Bitshuffle(cname="lz4"),
+                "szip": {"compression": "szip", "compression_opts": ("ec", 16)},
+                "scaleoffset": {"scaleoffset": 0},
+            }[kind]
+            file.create_dataset("t", data=data, chunks=tuple(chunks), **filters)
+    return lambda: None
+
+
+def hdf5_variables(path, source, shape, chunks, variables, compressed):
+    """A file of netCDF's: variables over time, latitude and longitude, with nine attributes each."""
+    import netCDF4
+
+    data = np.fromfile(source, "f4").reshape(shape)
+    names = ("time", "lat", "lon")
+    known = {"units": "K", "long_name": "temperature of the air", "standard_name": "air_temperature"}
+    with netCDF4.Dataset(path, "w") as file:
+        for name, size in zip(names, (None, *shape[1:])):
+            file.createDimension(name, size)
+            file.createVariable(name, "f8", (name,)).units = "days since 2000-01-01" if name == "time" else "degrees"
+        for i in range(variables):
+            packing = {"zlib": True, "complevel": 4} if compressed else {}
+            variable = file.createVariable(f"v{i:02}", "f4", names, chunksizes=tuple(chunks), **packing)
+            variable.setncatts({**known, **{f"note_{k}": f"note {k}" for k in range(6)}})
+            variable[:] = data
+        for name, size in zip(names, shape):
+            file[name][:] = np.arange(size)
+    return lambda: None
+
+
+def hdf5_many(path, count, bounds):
+    """A dataset `t` of `count` chunks of four elements, indexed as the library bound says."""
+    import h5py
+
+    with h5py.File(path, "w", libver=bounds) as file:
+        file.create_dataset("t", data=np.arange(4 * count, dtype="i4"), chunks=(4,), maxshape=(None,))
+    return lambda: None
+
+
+def hdf5_list(path):
+    """Opens the file and lists its variables with shapes, types and attributes, each time."""
+    import h5py
+
+    def work():
+        with h5py.File(path) as file:
+            return [(name, each.shape, each.dtype, dict(each.attrs)) for name, each in file.items()]
+
+    return work
+
+
+def hdf5_read(path, name, read, mean):
+    """Opens the file and reads a selection, each time; the mean of it, if asked."""
+    import h5py
+    import hdf5plugin  # noqa: F401: registers filters
+
+    selection = tuple(slice(None) if axis is None else slice(*axis) for axis in read)
+
+    def work():
+        with h5py.File(path) as file:
+            data = file[name][selection]
+            return data.mean(dtype="f8") if mean else data
+
+    return work
+
+
 def dataset_write(folder, shape):
     """A packed variable over time, latitude and longitude, as `packed.nc` and `packed.zarr`."""
     import pandas as pd
@@ -294,6 +383,11 @@ makers = {
     "tiff_write": tiff_write,
     "tiff_window": tiff_window,
     "tiff_all": tiff_all,
+    "hdf5_write": hdf5_write,
+    "hdf5_variables": hdf5_variables,
+    "hdf5_many": hdf5_many,
+    "hdf5_list": hdf5_list,
+    "hdf5_read": hdf5_read,
     "dataset_write": dataset_write,
     "dataset_mean": dataset_mean,
 }

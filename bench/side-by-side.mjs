@@ -45,8 +45,8 @@ export async function sideBySide(ways, { rounds: usual = 25, roundMs = 2, seed =
   return { ratios, ms: Object.fromEntries(names.map((name) => [name, median(times[name])])) }
 }
 
-/** Formats the speed of `bytes` in `ms` milliseconds, in GB/s. */
-const speed = (bytes, ms) => `${(bytes / ms / 1e6).toFixed(2)} GB/s`
+/** Formats the speed of `bytes` in `ms` milliseconds, in GB/s; the time, if no bytes are counted. */
+const speed = (bytes, ms) => (bytes === 0 ? `${ms.toFixed(2)} ms` : `${(bytes / ms / 1e6).toFixed(2)} GB/s`)
 
 /** Prints a comparison, and reports it for peers that have a goal: the required ratio of speeds. */
 export function print(suite, what, bytes, { ms, ratios }, goals) {
