@@ -435,7 +435,7 @@ export class Dataset<V extends VariableTypes = UnknownTypes> extends Reducible<R
    * Yields a table in long form as CSV text (RFC 4180), piece by piece. It has a row for each position along
    * all dimensions: labels of the dimensions, then coordinates, then variables. Times are ISO 8601; missing
    * values are empty.
-   * @throws when read, UnsupportedError for binaries
+   * @throws when read, UnsupportedError for binaries, and for a place with groups, if none was chosen
    * @example
    * const t = { dims: ['lat', 'lon'], data: { data: [1, 2, NaN, 4], shape: [2, 2] } }
    * const ds = new Dataset({ t }, { coords: { lat: [50, 55], lon: [5, 10] } })
@@ -444,7 +444,7 @@ export class Dataset<V extends VariableTypes = UnknownTypes> extends Reducible<R
    * console.log(csv.trimEnd().split('\n')) // [ 'lat,lon,t', '50,5,1', '50,10,2', '55,5,', '55,10,4' ]
    */
   async *toCSV(options: TableOptions = {}): AsyncGenerator<string, void, undefined> {
-    const { variables, coords } = this.parts
+    const { variables, coords } = await this.#withoutGroups()
     yield* (await import('./out/csv.ts')).writeCsv([...variables.values()], coords, options)
   }
 
@@ -452,12 +452,18 @@ export class Dataset<V extends VariableTypes = UnknownTypes> extends Reducible<R
    * Yields the table of {@link toCSV} as record batches of Apache Arrow, each with some tens of thousands of
    * rows. It needs the package `apache-arrow`, which is not installed with this one. Times are nanoseconds of
    * UTC, or text for other calendars; missing values are null.
-   * @throws when read, MissingDependencyError without the package; UnsupportedError for binaries;
-   *   OverflowError for times beyond 64 bits
+   * @throws when read, MissingDependencyError without the package; UnsupportedError for binaries, and for a
+   *   place with groups, if none was chosen; OverflowError for times beyond 64 bits
    */
   async *toTable(options: TableOptions = {}): AsyncGenerator<ArrowRecordBatch, void, undefined> {
-    const { variables, coords } = this.parts
+    const { variables, coords } = await this.#withoutGroups()
     yield* (await import('./out/arrow.ts')).writeArrow([...variables.values()], coords, options)
+  }
+
+  /** @throws UnsupportedError for a place with groups, if none was chosen */
+  async #withoutGroups(): Promise<DatasetParts> {
+    if (this.parts.groupsLeft !== undefined) await (await import('./out/groups-left.ts')).checkNoGroupsLeft(this.parts)
+    return this.parts
   }
 
   /**

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { pythonEnvironment } from '../../scripts/python.mjs'
 import { local, planJob } from '../../src/runtime/cluster.ts'
-import { openDataset } from '../../src/runtime/dataset.ts'
+import { type Dataset, openDataset } from '../../src/runtime/dataset.ts'
 import { folderInMemory } from '../support/folder.ts'
 import { HDF5_PACKAGES } from '../support/hdf5-filters.ts'
 import { zarrPython } from '../support/python.ts'
@@ -51,6 +51,22 @@ const names = async (place: string): Promise<string[]> => {
   await using ds = await openDataset(place)
   return Object.keys(ds.variables)
 }
+
+test.each(SOURCES)('a place with groups, as .%s, is a table only of a chosen group or of selected positions', async (from) => {
+  const place = join(folder, `groups.${from}`)
+  const toText = async (ds: Dataset): Promise<string> => {
+    let text = ''
+    for await (const piece of ds.toCSV()) text += piece
+    return text
+  }
+  await using ds = await openDataset(place)
+  const refusal = { tag: 'UnsupportedError', text: expect.stringContaining("would leave out: '") }
+  await expect(toText(ds)).rejects.toMatchObject(refusal)
+  await expect(ds.toTable().next()).rejects.toMatchObject(refusal)
+  await using root = await openDataset(place, { group: '/' })
+  expect(await toText(root)).toBe('x,r\n0,1\n1,2\n2,3\n')
+  expect(await toText(ds.isel({ x: [0] }))).toBe('x,r\n0,1\n')
+})
 
 describe.each(PAIRS)('a place with groups, as .%s, copied to .%s', (from, to) => {
   const refusal = {

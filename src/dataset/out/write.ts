@@ -21,6 +21,7 @@ import { type EncodedVariable, encodeVariable, storedAttribute, storedTimes, typ
 import type { Coords, OmittedGroups } from '../coords.ts'
 import { originalDims } from '../repeated-dims.ts'
 import type { Variable } from '../variable.ts'
+import { checkNoGroupsLeft } from './groups-left.ts'
 
 export type { Location } from '../../tree/location.ts'
 
@@ -140,22 +141,6 @@ export async function writeDataset(parts: WrittenParts, location: Location, opti
   const content = { ...(await encodedParts(parts, encoding)), warnings: collectWarnings(parts) }
   return copy('write', content, location, { ...rest, format: target as WrittenFormat })
 }
-
-/**
- * Refuses to copy a place without its groups, of which the dataset has none.
- * @throws UnsupportedError, which names the groups
- */
-async function checkNoGroupsLeft({ groupsLeft }: WrittenParts): Promise<void> {
-  const left = await groupsLeft?.()
-  if (left === undefined || left.names.length === 0) return
-  const { file, names } = left
-  const shown = names.slice(0, SHOWN_GROUPS).map((name) => `'${name}'`).join(', ') // biome-ignore format: one line
-  const more = names.length > SHOWN_GROUPS ? ` and ${names.length - SHOWN_GROUPS} more` : ''
-  const text = `there are groups that this copy would leave out: ${shown}${more}; open one of them by \`group\`, or '/', which is the root alone; import copies all groups into a container`
-  throw new HyperslabError('UnsupportedError', text, { file, actual: names })
-}
-
-const SHOWN_GROUPS = 5
 
 /**
  * Returns variables and coordinates in stored form, with all attributes.
