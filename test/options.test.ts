@@ -447,7 +447,8 @@ describe('what is wrong is said', () => {
     [() => array().get(null, { maxBytes: -1 }), 'get: maxBytes must be a number from 0, got -1'],
     [() => array().get(null, { strategy: 'chunks' } as never), 'strategy cannot be "chunks"; did you mean \'chunk\'?'],
     [() => array().groupBy(0, [1, 1, 1, 1], 'average' as never), 'groupBy: kind cannot be "average": there are sum, mean, prod'],
-    [() => array().groupBy(0, [1, 1, 1, 1], undefined as never), 'groupBy: kind cannot be undefined'],
+    [() => array().groupBy(0, [1, 1, 1, 1], undefined as never), 'groupBy: kind cannot be undefined: there are sum, mean'],
+    [() => array().groupBy(0, [1, 1, 1, 1], '' as never), 'groupBy: kind cannot be "": there are sum, mean'],
     [
       () => hyperslab.coarsen(array(), { time: 2 }, 'varience' as never),
       'coarsen: kind cannot be "varience"; did you mean \'variance\'?',

@@ -127,7 +127,7 @@ function hint(given: string, names: readonly unknown[]): string {
   const word = given.toLowerCase().replace('skipfill', 'skipmissing')
   let [nearest, fewest] = ['', (word.length + 1) / 3]
   for (const name of names.map(String)) {
-    const count = name.toLowerCase().startsWith(word) ? 0 : edits(word, name.toLowerCase())
+    const count = word !== '' && name.toLowerCase().startsWith(word) ? 0 : edits(word, name.toLowerCase())
     if (count < fewest) [nearest, fewest] = [name, count]
   }
   return nearest ? `; did you mean '${nearest}'?` : `: there ${names.length > 0 ? `are ${names.join(', ')}` : 'is none'}`
