@@ -40,8 +40,8 @@ interface Storage extends Pick<StoredVariable, 'type' | 'textBytes'> {
   encode(data: DataOf<DType>): Uint8Array
   /** Converts an element in an attribute. Returns undefined if the stored type has no such value. */
   element?(value: number | bigint): number | bigint | undefined
-  /** Converts a bound of valid values. Without it, bounds are converted like elements. */
-  bound?(value: number | bigint): number | bigint | undefined
+  /** Converts a bound of valid values in an attribute. Without it, bounds are converted like elements. */
+  bound?(value: number | bigint, attribute: string): number | bigint | undefined
   /** Attributes to set. An undefined value removes the attribute. */
   readonly attributes?: Readonly<Record<string, unknown>>
 }
@@ -135,9 +135,12 @@ async function chooseStorage(
     const missing = (implied ?? fill) as bigint | undefined
     const { fits, low, high } = await scanIntegers(source, { isUnsigned, missing }, options)
     const stored = missing === undefined || holds(missing, isUnsigned) ? missing : low > LEAST ? BigInt(LEAST) : high < MOST ? BigInt(MOST) : null // biome-ignore format: one line
-    if (!fits || stored === null) return { type: dtype, encode: asBytes }
+    if (!fits || stored === null || isBeyondBounds(given, dtype, sign)) return { type: dtype, encode: asBytes }
     warnings.push(`'${name}': values of ${dtype} are written as int32, which holds all of them${changedFill(missing, stored)}`)
-    return { ...storeHalves(missing, stored, sign), ...(sign !== undefined && { attributes: { _Unsigned: undefined } }) }
+    const changed = (attribute: string, value: number | bigint, bound: number): void => {
+      warnings.push(`'${name}': ${attribute} ${value} becomes ${bound}, because int32 ends there; no value is beyond either`)
+    }
+    return { ...storeHalves(missing, stored, sign, changed), ...(sign !== undefined && { attributes: { _Unsigned: undefined } }) }
   }
   if (!dtype.startsWith('uint')) return { type: dtype, encode: asBytes }
   const type = dtype.slice(1) as 'int8' | 'int16' | 'int32'
@@ -159,14 +162,32 @@ const [LEAST, MOST] = [-(2 ** 31), 2 ** 31 - 1]
 
 const holds = (value: bigint, isUnsigned: boolean): boolean => value >= (isUnsigned ? 0n : LEAST) && value <= MOST
 
+/** Returns a bound as a value, which may have the other sign than its type. */
+const withSign = (bound: number | bigint, sign: ReturnType<typeof parseSign>): number | bigint =>
+  typeof sign === 'string' ? restoreSign(bound, 64, sign) : bound
+
+/** Whether bounds of valid values exclude all that int32 holds. No bound within int32 would do so. */
+function isBeyondBounds(given: ReadonlyMap<string, unknown>, dtype: NumericDType, sign: ReturnType<typeof parseSign>): boolean {
+  const list = (name: string) =>
+    toElements(given.get(name), dtype, typeof sign === 'string')?.map((bound) => withSign(bound, sign))
+  const range = list('valid_range') ?? []
+  const isAbove = (bound: number | bigint | undefined): boolean => bound !== undefined && bound > MOST
+  const isBelow = (bound: number | bigint | undefined): boolean => bound !== undefined && bound < LEAST
+  return isAbove(range[0]) || isBelow(range[1]) || isAbove(list('valid_min')?.[0]) || isBelow(list('valid_max')?.[0])
+}
+
 const changedFill = (missing: bigint | undefined, stored: bigint | undefined): string =>
   missing === stored ? '' : `; the missing value ${missing} becomes ${stored}`
 
-/** Stores the low halves of 64-bit integers. The missing value may be replaced by another one. */
+/**
+ * Stores the low halves of 64-bit integers. The missing value may be replaced by another one.
+ * @param changed called for a bound of valid values that int32 does not hold
+ */
 function storeHalves(
   missing: bigint | undefined,
   stored: bigint | undefined,
-  sign: 'signed' | 'unsigned' | undefined | null,
+  sign: ReturnType<typeof parseSign>,
+  changed: (attribute: string, value: number | bigint, bound: number) => void,
 ): Storage {
   const isSame = missing === stored
   return {
@@ -181,7 +202,12 @@ function storeHalves(
       return own >= LEAST && own <= MOST ? own : undefined
     },
     // All values lie within int32, so farther bounds exclude none of them.
-    bound: (value) => Math.max(LEAST, Math.min(MOST, Number(typeof sign === 'string' ? restoreSign(value, 64, sign) : value))),
+    bound: (given, attribute) => {
+      const value = withSign(given, sign)
+      const bound = Math.max(LEAST, Math.min(MOST, Number(value)))
+      if (BigInt(bound) !== BigInt(value)) changed(attribute, value, bound)
+      return bound
+    },
   }
 }
 
@@ -250,7 +276,7 @@ function encodeAttributes(
     const isOfType = name === '_FillValue' || numbers.dtype === dtype || (hasOtherSign && isAlike(numbers.dtype, dtype))
     const list =
       isOfType && isNumeric(dtype)
-        ? toElements(value, dtype, hasOtherSign)?.map(name.startsWith('valid_') ? bound : element)
+        ? toElements(value, dtype, hasOtherSign)?.map((each) => (name.startsWith('valid_') ? bound(each, name) : element(each)))
         : undefined
     return list === undefined || list.includes(undefined)
       ? undefined

@@ -9,6 +9,7 @@ import { fillTensor, tensorOf } from '../../src/core/tensor.ts'
 import { ChunkGrid } from '../../src/grid/chunks.ts'
 import { planJob } from '../../src/runtime/cluster.ts'
 import { Dataset, openDataset } from '../../src/runtime/dataset.ts'
+import { openNetcdf } from '../../src/runtime/netcdf.ts'
 import { FileStore } from '../../src/store/fs/file.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 import { FaultStore } from '../../src/testing/index.ts'
@@ -121,6 +122,54 @@ test('changes of types and dimensions, and values that read as missing, are name
     "dimension 'x' has a fixed length, not an unlimited one, because it is not the first one of all variables that have it",
     "'other': some values are -32767, which programs of NetCDF read as missing without a _FillValue; give one in the encoding",
   ])
+})
+
+describe('bounds of 64-bit integers that are written as int32', () => {
+  const data = (): BigInt64Array => BigInt64Array.of(1n, -5n, 2n ** 31n - 1n, -(2n ** 31n))
+  const written = async (attrs: Readonly<Record<string, unknown>>) => {
+    const store = new MemoryStore()
+    const ds = new Dataset({ v: { dims: ['x'], data: data(), attrs } })
+    const { warnings } = await ds.write({ store, path: 'x.nc' })
+    await using file = await openNetcdf({ store, path: 'x.nc' })
+    const array = file.variable('v')
+    const { data: read } = (await array.toTensor()) as unknown as { data: ArrayLike<number | bigint> }
+    return {
+      dtype: array.dtype,
+      values: Array.from(read, BigInt),
+      attrs: Object.fromEntries(
+        Array.from(array.attrs, ([key, value]) => [key, ArrayBuffer.isView(value) ? Array.from(value as Int32Array) : value]),
+      ),
+      warnings,
+    }
+  }
+
+  test('are kept if int32 holds them', async () => {
+    const { dtype, values, attrs, warnings } = await written({ valid_range: [-5n, 2n ** 31n - 1n], valid_min: -5n })
+    expect([dtype, values, warnings.length]).toEqual(['int32', [...data()], 1])
+    expect(attrs).toMatchObject({ valid_range: [-5, 2 ** 31 - 1], valid_min: -5 })
+  })
+
+  test('become the ends of int32 with a warning if they are beyond', async () => {
+    const { dtype, values, attrs, warnings } = await written({ valid_range: [-(2n ** 63n), 2n ** 40n], valid_max: 2n ** 31n })
+    expect([dtype, values]).toEqual(['int32', [...data()]])
+    expect(attrs).toMatchObject({ valid_range: [-(2 ** 31), 2 ** 31 - 1], valid_max: 2 ** 31 - 1 })
+    expect(warnings.filter((text) => text.includes('becomes'))).toEqual([
+      "'v': valid_range -9223372036854775808 becomes -2147483648, because int32 ends there; no value is beyond either",
+      "'v': valid_range 1099511627776 becomes 2147483647, because int32 ends there; no value is beyond either",
+      "'v': valid_max 2147483648 becomes 2147483647, because int32 ends there; no value is beyond either",
+    ])
+  })
+
+  test.each([
+    { valid_min: 2n ** 31n },
+    { valid_max: -(2n ** 31n) - 1n },
+    { valid_range: [2n ** 40n, 2n ** 41n] },
+    { valid_range: [-(2n ** 41n), -(2n ** 40n)] },
+  ])('keep the values in 64 bits if they exclude all of int32: %o', async (bounds) => {
+    const { dtype, values, attrs } = await written(bounds)
+    const [[name, bound]] = Object.entries(bounds) as [[string, bigint | bigint[]]]
+    expect([dtype, values, attrs[name]]).toEqual(['int64', [...data()], bound])
+  })
 })
 
 const KILLS = byBudget({ quick: 5, full: 20, soak: 200 })
