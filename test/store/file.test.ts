@@ -53,6 +53,38 @@ describe('file store', () => {
     await store.close()
   })
 
+  test.skipIf(process.platform === 'win32')('a staged file is as private as the one that it replaces', async () => {
+    const store = new FileStore()
+    const place = await folder()
+    const key = join(place, 'x')
+    const umask = process.umask(0)
+    try {
+      for (const [old, staged] of [
+        [undefined, 0o666],
+        [0o600, 0o600],
+        [0o640, 0o660],
+        [0o400, 0o600],
+        [0o644, 0o666],
+      ] as const) {
+        if (old !== undefined) {
+          await writeFile(key, 'x')
+          fs.chmodSync(key, old)
+        }
+        const stage = await store.stage(key)
+        await stage.append(Uint8Array.of(1))
+        const [name] = (await readdir(place)).filter((each) => each.endsWith('.tmp'))
+        expect(fs.statSync(join(place, name!)).mode & 0o777).toBe(staged)
+        await stage.publish(key, Uint8Array.of(2), { ifAbsent: false })
+        await stage.discard()
+        if (old !== undefined) expect(fs.statSync(key).mode & 0o777).toBe(old)
+        await rm(key)
+      }
+    } finally {
+      process.umask(umask)
+    }
+    await store.close()
+  })
+
   test('what comes back is read into again, by ranges of about its length', async () => {
     const store = new FileStore()
     const key = join(await folder(), 'x')

@@ -212,9 +212,12 @@ const NO_LINKS = ['EPERM', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS', 'EXDEV', 'EMLINK',
 /** Error codes of systems that cannot open or sync folders. */
 const NO_FOLDER_SYNC = ['EISDIR', 'EPERM', 'EINVAL', 'ENOTSUP', 'EOPNOTSUPP', 'ENOSYS']
 
+/** Creates a temporary file. Users who cannot read the file `near`, if it exists, cannot read it either. */
 async function create(fs: FileSystem, near: string): Promise<TemporaryFile> {
   const path = temporaryName(near)
-  return { path, handle: await onFile(near, 'written', () => fs.promises.open(path, 'wx+')), hasName: true }
+  const old = await orMissing(near, 'read', () => fs.promises.stat(near)).catch(() => undefined)
+  const hidden = old === undefined ? 0 : (old.mode & 0o040 ? 0 : 0o060) | (old.mode & 0o004 ? 0 : 0o006)
+  return { path, handle: await onFile(near, 'written', () => fs.promises.open(path, 'wx+', 0o666 & ~hidden)), hasName: true }
 }
 
 /** Gives a file the permissions of the one that it replaces, if there is one. */
