@@ -71,6 +71,8 @@ export interface ObjectInfo {
   /** Size in bytes. */
   readonly size: number
   readonly etag: string
+  /** Whether an HTTP server calls it an HTML page, such as one for a login. Only `stat` reports it. */
+  readonly isHtml?: true
 }
 
 /** Options of `list`. */

@@ -78,14 +78,17 @@ export function findFolder({ store, path }: StoredAt): string {
 
 /**
  * Returns size and version of a file; undefined if the store proves that there is none.
- * @throws StoreError for an answer that proves nothing, such as a page for a login
+ * @throws StoreError for an HTML page, such as one for a login, and for other answers that prove nothing
  */
 export async function statProved({ store, path }: StoredAt, signal: Signal): Promise<ObjectInfo | undefined> {
-  return store.stat(path, {
+  const info = await store.stat(path, {
     signal,
     onUnproved: ({ file, answer }) => {
       const text = `the answer ${answer} does not prove that the file is absent, so its elements are not taken as unwritten`
       throw new HyperslabError('StoreError', text, { file })
     },
   })
+  if (!info?.isHtml) return info
+  const text = 'the server sends an HTML page in place of the file, perhaps to ask for a login; pass `headers` that it accepts'
+  throw new HyperslabError('StoreError', text, { file: store.describe(path), actual: 'text/html' })
 }

@@ -80,7 +80,8 @@ export abstract class HttpReader implements Store {
     const place = this.place(key)
     const seen: Seen = {}
     const found = await this.requester.run(0, () => this.#stat(place, signal, seen), signal)
-    return orAbsent((await this.#ifPage(place, seen, signal)) ?? found, options)
+    const info = orAbsent((await this.#ifPage(place, seen, signal)) ?? found, options)
+    return info && seen.html ? { ...info, isHtml: true } : info
   }
 
   async getRange(key: string, offset: number, length: number, options?: RangeOptions): Promise<Uint8Array | undefined> {

@@ -71,9 +71,9 @@ describe.skipIf(python === undefined)('files that a file over HTTP leads to', ()
     server.manners = (request) => (request.url.endsWith('row2.h5') ? { page: LOGIN } : {})
     const rows = await root.array('rows')
     await expect(rows.get([1])).rejects.toMatchObject({ tag: 'FormatError' })
-    await expect(rows.get([2])).rejects.toThrow(/does not prove that the file is absent|no superblock/)
+    await expect(rows.get([2])).rejects.toThrow(/does not prove that the file is absent|sends an HTML page/)
     server.manners = ended
-    await expect(rows.get([3])).rejects.toThrow(/does not prove that the file is absent|no superblock/)
+    await expect(rows.get([3])).rejects.toThrow(/does not prove that the file is absent|sends an HTML page/)
     server.manners = {}
     expect(await listOf(rows, [3])).toEqual(row(3))
   })
@@ -114,6 +114,16 @@ describe.skipIf(python === undefined)('files that a file over HTTP leads to', ()
     server.manners = {}
     expect(await listOf(raw)).toEqual([0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
     await expect((await root.array('raw_absent')).get()).rejects.toMatchObject({ tag: 'NotFoundError' })
+  })
+
+  test('with raw elements reject the read if the server sends a page for a login in place of this file alone', async () => {
+    await using root = await openHdf5(url('main.h5'), { external: true })
+    const raw = await root.array('raw')
+    server.manners = ({ url }) => (url.endsWith('x.raw') ? { redirect: '/login' } : url === '/login' ? { page: LOGIN } : {})
+    await expect(raw.get()).rejects.toThrow(/x\.raw.*: the server sends an HTML page in place of the file/)
+    await expect(raw.get([3])).rejects.toMatchObject({ tag: 'StoreError' })
+    server.manners = {}
+    expect(await listOf(raw, [3])).toEqual([6, 7])
   })
 
   test('are listed with the failure if a link leads to them', async () => {
