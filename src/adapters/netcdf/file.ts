@@ -33,8 +33,9 @@ export interface OpenNetcdfOptions extends ScalarOptions {
   /** Cancels the call when it is aborted. */
   readonly signal?: Signal | undefined
   /**
-   * HTTP statuses that mean "not found" for a URL. Default: 404 and 410. After any other status, the read
-   * confirms the absence by a known object. For a store of your own, pass the option to the store.
+   * HTTP statuses that mean "not found" for a URL. Default: 404 and 410. If the list has another one, such as
+   * 403, and the server sends it, the read also requests an object that is known to exist. The absence counts
+   * only if the server returns that object. For a store of your own, pass the option to the store.
    */
   readonly notFound?: readonly number[] | undefined
 }

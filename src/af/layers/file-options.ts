@@ -67,8 +67,9 @@ export interface OpenOptions<A extends ArrayTypes = ArrayTypes> extends FileOpti
    */
   readonly arrays?: A
   /**
-   * HTTP statuses that mean "not found" for a URL. Default: 404 and 410. After any other status, the read
-   * confirms the absence by a known object. For a store of your own, pass the option to the store.
+   * HTTP statuses that mean "not found" for a URL. Default: 404 and 410. If the list has another one, such as
+   * 403, and the server sends it, the read also requests an object that is known to exist. The absence counts
+   * only if the server returns that object. For a store of your own, pass the option to the store.
    */
   readonly notFound?: readonly number[] | undefined
 }
