@@ -22,7 +22,7 @@ export interface DamageOptions {
 }
 
 /** Files after which a soak prints a line, so that its log says how far an interrupted one came. */
-const PROGRESS = 50_000
+const PROGRESS = 10_000
 
 /** Reads damaged files; returns how often each tag ended the reading. Prints it with the slowest file. */
 export async function readDamagedFiles(

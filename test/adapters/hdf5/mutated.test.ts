@@ -63,7 +63,7 @@ const readAll = (store: MemoryStore): Promise<string> =>
       if (array.size <= MOST_ELEMENTS) await array.toTensor().then(({ data }) => expect(data.length).toBe(array.size), note)
   })
 
-/** Start of version 0 of the superblock, with addresses and lengths of 8 bytes; version 1 has 4 bytes more. */
+/** Start of superblock 0, and positions in it if addresses have 8 bytes. Superblock 1 has 4 bytes more. */
 const OLD_START = [0x89, 0x48, 0x44, 0x46, 0x0d, 0x0a, 0x1a, 0x0a, 0]
 const [OLD_BYTES, END_AT, ROOT_AT, HEADER_BYTES] = [96, 40, 64, 16]
 
@@ -75,8 +75,8 @@ function versionOf(bytes: Uint8Array): number | undefined {
 }
 
 /**
- * Returns a file of superblock 0 with superblock 1, which the files of other projects do not have. Version 1
- * is longer and overlaps the header of the root group, which moves to the end of the file.
+ * Returns a file of superblock 0 with superblock 1, which the files of other projects do not have. It
+ * overlaps the header of the root group, which moves to the end of the file.
  */
 function withVersion1(file: Uint8Array): Uint8Array | undefined {
   const view = new DataView(file.buffer, file.byteOffset)
