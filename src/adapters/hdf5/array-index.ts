@@ -155,7 +155,14 @@ export class Hdf5Index<D extends DType> implements ChunkIndex<D>, CodecSet {
     }))
     const places = await raceAbort(storage.table.find(wanted), signal)
     const found = new Map<number, ChunkAddress>()
-    for (const [chunkIndex, place] of places) found.set(chunkIndex, await this.#chunk(chunkIndex, place, storage.hasPlainEdges))
+    // Chunks are stored in full.
+    const records = sizeOf(this.#stored.chunkShape.slice(0, this.#rank))
+    for (const [chunkIndex, place] of places) {
+      const isPayload = storage.hasPlainEdges && this.#isEdge(chunkIndex)
+      const known = codecName(place.mask, records, isPayload)
+      const name = this.#codecs.has(known) ? known : await this.#codec(place.mask, records, isPayload)
+      found.set(chunkIndex, this.#chunk(chunkIndex, place, records, name))
+    }
     return this.#snapshot((chunkIndex) => found.get(chunkIndex) ?? this.#absent(chunkIndex))
   }
 
@@ -203,10 +210,7 @@ export class Hdf5Index<D extends DType> implements ChunkIndex<D>, CodecSet {
     return this.#address(chunkIndex, origin, place.address, place.bytes, records, codecName(0, records, false))
   }
 
-  async #chunk(chunkIndex: number, { address, bytes, mask }: ChunkRange, hasPlainEdges: boolean): Promise<ChunkAddress> {
-    const records = this.#countRecords(chunkIndex)
-    const isPayload = hasPlainEdges && this.#isEdge(chunkIndex)
-    const name = await this.#codec(mask, records, isPayload)
+  #chunk(chunkIndex: number, { address, bytes }: ChunkRange, records: number, name: string): ChunkAddress {
     const { file } = this.#parts
     if (bytes > file.limits.blockBytes) {
       const text = `a chunk has ${bytes} stored bytes, at most \`limits.blockBytes\`, ${file.limits.blockBytes}, are read`

@@ -85,7 +85,9 @@ export class ChunkTree1 implements ChunkFinder {
 
   #key(body: Cursor, at: number): number[] {
     body.at = at + 8
-    return this.#set.chunkShape.map(() => body.uint(8))
+    const key: number[] = []
+    for (let axis = this.#set.chunkShape.length; axis > 0; axis--) key.push(body.uint(8))
+    return key
   }
 
   #leaf(body: Cursor, at: number, targets: readonly Target[], found: Map<number, ChunkRange>): void {
@@ -106,6 +108,6 @@ interface Target {
 }
 
 export function compareCoords(a: readonly number[], b: readonly number[]): number {
-  for (const [axis, value] of a.entries()) if (value !== b[axis]) return value - b[axis]!
+  for (let axis = 0; axis < a.length; axis++) if (a[axis] !== b[axis]) return a[axis]! - b[axis]!
   return 0
 }

@@ -52,14 +52,38 @@ export class ExtensibleArray implements ChunkFinder {
     const header = await this.#header()
     if (header.block === undefined) return found
     const index = await this.#indexBlock(header, header.block)
+    const units = new Map<number, Unit>()
+    for (const { chunkIndex, coords } of wanted) {
+      const place = this.#findSlot(coords)
+      if (place < header.inIndex) keep(found, chunkIndex, this.#entry(header, index, place))
+      else this.#addTo(units, header, place, chunkIndex)
+    }
     const known: Blocks = new Map()
     await Promise.all(
-      wanted.map(async ({ chunkIndex, coords }) => {
-        const chunk = await this.#chunk(header, index, known, this.#findSlot(coords))
-        if (chunk !== undefined) found.set(chunkIndex, chunk)
+      Array.from(units.values(), async ({ located, chunks }) => {
+        const entries = await this.#entries(header, index, known, located)
+        if (entries === undefined) return
+        for (let i = 0; i < chunks.length; i += 2) keep(found, chunks[i]!, this.#entry(header, entries, chunks[i + 1]!))
       }),
     )
     return found
+  }
+
+  /** Adds a chunk to the data block or page that has its element. */
+  #addTo(units: Map<number, Unit>, { groups, inIndex, pageEntries }: Header, place: number, chunkIndex: number): void {
+    const element = place - inIndex
+    const located = locate(groups, element)
+    if (located === undefined)
+      damaged(`chunk ${place} is not in the chunk index`, this.#set.file.position(this.#set.address!), place)
+    const at = located.at % Math.min(groups[located.group]!.blockEntries, pageEntries)
+    const unit = units.get(element - at) ?? { located, chunks: [] }
+    unit.chunks.push(chunkIndex, at)
+    units.set(element - at, unit)
+  }
+
+  #entry({ form }: Header, entries: Cursor, at: number): ChunkRange | undefined {
+    entries.at = at * form.bytes
+    return readEntry(entries, form, this.#set)
   }
 
   async #readHeader(): Promise<Header> {
@@ -101,32 +125,26 @@ export class ExtensibleArray implements ChunkFinder {
       .part(size - 10 - offsets)
   }
 
-  async #chunk(header: Header, index: Cursor, known: Blocks, place: number): Promise<ChunkRange | undefined> {
+  /** Returns the elements of a data block, or of one page of it. Undefined if none was written. */
+  async #entries(header: Header, index: Cursor, known: Blocks, { group, block, at }: Located): Promise<Cursor | undefined> {
     const { form, inIndex, minPointers, groups } = header
     const { offsets } = this.#set.file.sizes
-    if (place < inIndex) {
-      index.at = place * form.bytes
-      return readEntry(index, form, this.#set)
-    }
-    const located = locate(groups, place - inIndex)
-    if (located === undefined) return damaged(`chunk ${place} is not in the chunk index`, index.start, place)
-    const { group, block } = located
     const inBlock = 2 * Math.log2(minPointers)
     const first = inIndex * form.bytes
     if (group < inBlock) {
       index.at = first + (groups[group]!.firstBlock + block) * offsets
       const address = index.address()
-      return address === undefined ? undefined : this.#entry(header, known, address, located)
+      return address === undefined ? undefined : this.#block(header, address, group)
     }
     index.at = first + 2 * (minPointers - 1) * offsets + (group - inBlock) * offsets
     const address = index.address()
-    return address === undefined ? undefined : this.#inGroup(header, known, address, located)
+    return address === undefined ? undefined : this.#inGroup(header, known, address, { group, block, at })
   }
 
-  /** Finds an element through the block that lists the data blocks of a group. */
-  async #inGroup(header: Header, known: Blocks, address: number, located: Located): Promise<ChunkRange | undefined> {
+  /** Finds elements through the block that lists the data blocks of a group. */
+  async #inGroup(header: Header, known: Blocks, address: number, { group, block, at }: Located): Promise<Cursor | undefined> {
     const { file } = this.#set
-    const { blocks, blockEntries } = header.groups[located.group]!
+    const { blocks, blockEntries } = header.groups[group]!
     const pages = blockEntries > header.pageEntries ? blockEntries / header.pageEntries : 0
     const bitmap = blocks * Math.ceil(pages / 8)
     const prefix = 6 + file.sizes.offsets + Math.ceil(header.maxBits / 8)
@@ -137,29 +155,38 @@ export class ExtensibleArray implements ChunkFinder {
       .signature('EASB')
       .skip(prefix - 4)
       .slice(bitmap)
-    const block = cursor.skip(located.block * file.sizes.offsets).address()
-    if (block === undefined) return undefined
-    if (pages === 0) return this.#entry(header, known, block, located)
-    const page = Math.floor(located.at / header.pageEntries)
-    if (!hasBit(bits, located.block * pages + page)) return undefined
+    const start = cursor.skip(block * file.sizes.offsets).address()
+    if (start === undefined) return undefined
+    if (pages === 0) return this.#block(header, start, group)
+    const page = Math.floor(at / header.pageEntries)
+    if (!hasBit(bits, block * pages + page)) return undefined
     const pageBytes = header.pageEntries * header.form.bytes
-    const start = block + prefix + 4 + page * (pageBytes + 4)
-    const entries = await readBlock(known, start, () => readPage(this.#set, start, pageBytes))
-    entries.at = (located.at % header.pageEntries) * header.form.bytes
-    return readEntry(entries, header.form, this.#set)
+    return readPage(this.#set, start + prefix + 4 + page * (pageBytes + 4), pageBytes)
   }
 
-  /** Reads an element of a data block without pages. */
-  async #entry(header: Header, known: Blocks, address: number, { group, at }: Located): Promise<ChunkRange | undefined> {
+  /** Reads the elements of a data block without pages. */
+  async #block(header: Header, address: number, group: number): Promise<Cursor> {
     const { file } = this.#set
     const bytes = header.groups[group]!.blockEntries * header.form.bytes
     const prefix = 6 + file.sizes.offsets + Math.ceil(header.maxBits / 8)
-    const what = 'a data block of an extensible array'
-    const block = await readBlock(known, address, () => file.checked(address, prefix + bytes + 4, what))
-    block.at = 0
-    block.signature('EADB').skip(prefix - 4 + at * header.form.bytes)
-    return readEntry(block, header.form, this.#set)
+    const block = await file.checked(address, prefix + bytes + 4, 'a data block of an extensible array')
+    return block
+      .signature('EADB')
+      .skip(prefix - 4)
+      .part(bytes)
   }
+}
+
+/** A data block, or a page of one, of which elements are wanted. */
+interface Unit {
+  /** One of the elements. */
+  readonly located: Located
+  /** Numbers of chunks, each followed by the position of its element. */
+  readonly chunks: number[]
+}
+
+function keep(found: Map<number, ChunkRange>, chunkIndex: number, chunk: ChunkRange | undefined): void {
+  if (chunk !== undefined) found.set(chunkIndex, chunk)
 }
 
 /** Blocks that one search has read and checked, by address. Searches set the position before they read. */
