@@ -119,9 +119,16 @@ function computed(
   return new DiskArray({ dtype: dtype as 'float64', shape, dimensionNames, chunks, capabilities: { steps: true }, readBlock })
 }
 
+/** Units of projected coordinates, by the GeoTIFF key of linear units. */
+const LINEAR_UNITS: Readonly<Record<number, string>> = { 9001: 'm', 9002: 'foot', 9003: 'US_survey_foot' }
+
 function axisAttributes({ crs }: GeotiffImage, axis: 'x' | 'y'): ImageAttributes {
   const attrs: ImageAttributes = new Map()
-  if (crs?.kind === 'projected') attrs.set('standard_name', text(`projection_${axis}_coordinate`))
+  if (crs?.kind === 'projected') {
+    attrs.set('standard_name', text(`projection_${axis}_coordinate`))
+    const units = LINEAR_UNITS[Number(crs.keys.get('ProjLinearUnitsGeoKey'))]
+    if (units !== undefined) attrs.set('units', text(units))
+  }
   if (crs?.kind === 'geographic') {
     attrs.set('standard_name', text(axis === 'x' ? 'longitude' : 'latitude'))
     attrs.set('units', text(axis === 'x' ? 'degrees_east' : 'degrees_north'))

@@ -43,6 +43,7 @@ export function findAxisKind(name: string, attrs: Attrs): AxisKind | undefined {
   if (/\bsince\b/.test(units)) return 'time'
   const known = degrees(units) ?? STANDARD_NAMES[attributeText(attrs, 'standard_name') ?? '']
   if (known !== undefined) return known
+  if (/^projection_[xy]_/.test(attributeText(attrs, 'standard_name') ?? '')) return undefined
   const axis = AXES[(attributeText(attrs, 'axis') ?? '').toUpperCase()]
   if (axis === 'time' || axis === 'vertical') return axis
   if (/^(up|down)$/i.test(attributeText(attrs, 'positive') ?? '')) return 'vertical'
