@@ -476,6 +476,14 @@ export class Dataset<V extends VariableTypes = UnknownTypes> extends Reducible<R
     return this.parts.version?.() ?? invalidArgument('version: the dataset was not opened from files', 'no file')
   }
 
+  /**
+   * Returns the names of the groups at the root of the file, which the dataset leaves out. Empty for files
+   * without groups, and if a group or a level was chosen.
+   */
+  async omittedGroups(): Promise<readonly string[]> {
+    return (await this.parts.groupsLeft?.())?.names ?? []
+  }
+
   /** Closes the file that the dataset was opened from. Later reads throw ClosedError. */
   async close(): Promise<void> {
     await this.parts.close?.()
