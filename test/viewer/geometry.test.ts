@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { Axis } from '../../apps/viewer/src/axes.ts'
 import {
+  aspectOf,
   columnOfPixel,
   geometryOf,
   middleOf,
@@ -10,6 +11,7 @@ import {
   regionSeen,
   windowOf,
 } from '../../apps/viewer/src/geometry.ts'
+import { ticksBetween } from '../../apps/viewer/src/limits.ts'
 import type { Cells, Plane } from '../../apps/viewer/src/plane.ts'
 
 const axis = (kind: 'latitude' | 'longitude', places: readonly number[]): Axis => ({
@@ -20,6 +22,7 @@ const axis = (kind: 'latitude' | 'longitude', places: readonly number[]): Axis =
   places: Float64Array.from(places),
   isTime: false,
   isGlobe: true,
+  isGrid: false,
   isDown: false,
   label: String,
 })
@@ -192,5 +195,57 @@ test('what is read of a large plane has all cells that are seen, and no more tha
       if (look.zoom === 64 && Math.abs(look.x) < 100 && Math.abs(look.x) > 8) expect(size[0] * size[1]).toBeLessThan(2 ** 20)
     }),
     { numRuns: 20, examples: [[{ x: 1, y: 74, zoom: 64, projection: 'equal-earth' }]] },
+  )
+})
+
+const gridAxis = (dim: string, places: readonly number[], units: string): Axis => ({
+  ...axis('latitude', places),
+  dim,
+  kind: undefined,
+  units,
+  isGlobe: false,
+  isGrid: true,
+})
+
+test('axes of a projection keep their aspect, and rows that increase run upwards', () => {
+  const y = gridAxis('y', [0, 1000, 2000, 3000], 'm')
+  const x = gridAxis('x', [-500, 500], 'm')
+  const plane: Plane = { level: 0, levels: 1, y, x, ratio: [1, 1] }
+  const geometry = geometryOf(allOf(plane), { projection: 'plate-carree' })
+  expect([geometry.isMap, geometry.isToScale, aspectOf(geometry)]).toEqual([false, true, 2])
+  expect(geometry.whole).toEqual({ left: -1000, right: 1000, bottom: -500, top: 3500 })
+  expect(geometry.ends).toEqual({ across: [-1000, 1000], down: [-500, 3500] })
+  const cells = pixelCells(geometry, geometry.whole, 2, 4)
+  expect([...cells.rowOf]).toEqual([3, 2, 1, 0])
+  // Different units have no common scale.
+  const other = geometryOf(allOf({ ...plane, x: gridAxis('x', [-0.5, 0.5], 'km') }), { projection: 'plate-carree' })
+  expect([other.isToScale, aspectOf(other)]).toEqual([false, 0.6])
+})
+
+test('two-dimensional latitudes decide whether rows run upwards', () => {
+  const bare = { kind: undefined, places: undefined, units: '', isGlobe: false, length: 3 }
+  for (const runsNorth of [true, false]) {
+    const y: Axis = { ...axis('latitude', []), ...bare, dim: 'y', runsNorth }
+    const x: Axis = { ...axis('longitude', []), ...bare, dim: 'x' }
+    const geometry = geometryOf(allOf({ level: 0, levels: 1, y, x, ratio: [1, 1] }), { projection: 'plate-carree' })
+    expect([...pixelCells(geometry, geometry.whole, 3, 3).rowOf]).toEqual(runsNorth ? [2, 1, 0] : [0, 1, 2])
+  }
+})
+
+test('ticks are round numbers, and at least two', () => {
+  expect(ticksBetween({ low: -2706, high: 2706 }, 2)).toEqual([-2000, 0, 2000])
+  expect(ticksBetween({ low: -0.9, high: 0.92 }, 3)).toEqual([-0.5, 0, 0.5])
+  expect(ticksBetween({ low: 0, high: 100 }, 5)).toEqual([0, 20, 40, 60, 80, 100])
+  fc.assert(
+    fc.property(
+      fc.double({ min: -1e6, max: 1e6, noNaN: true }),
+      fc.double({ min: 1e-3, max: 1e6, noNaN: true }),
+      fc.integer({ min: 2, max: 10 }),
+      (low, span, about) => {
+        const ticks = ticksBetween({ low, high: low + span }, about)
+        expect(ticks.length).toBeGreaterThanOrEqual(2)
+        expect(ticks.length).toBeLessThanOrEqual(about + 3)
+      },
+    ),
   )
 })

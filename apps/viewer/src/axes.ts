@@ -1,8 +1,9 @@
 // Chooses the dimensions of a picture, and describes positions along each.
 import type { DataArray, Dataset } from 'hyperslab/dataset'
 import { type AxisKind, findAxisKind } from '../../../src/dataset/cf/axis-kind.ts'
+import { unitSize } from './projections.ts'
 import type { ClimatologyUnit } from './state.ts'
-import { attribute, isNumeric, show, unitsOf } from './words.ts'
+import { attribute, isNumeric, shortUnits, show, unitsOf } from './words.ts'
 
 /** A dimension with the properties of its coordinate. */
 export interface Axis {
@@ -18,6 +19,10 @@ export interface Axis {
   readonly isTime: boolean
   /** Whether places are degrees on the globe. Those of a rotated pole or a projection are not. */
   readonly isGlobe: boolean
+  /** Whether the axis is one of a projection or a rotated pole, by its standard name or its units. */
+  readonly isGrid: boolean
+  /** Whether positions run north, if two-dimensional latitudes say so. */
+  readonly runsNorth?: boolean | undefined
   /** Whether greater places are drawn further down, as for depths and pressures. */
   readonly isDown: boolean
   /** Describes a position. */
@@ -36,12 +41,30 @@ function coordinateOf(dataset: Dataset, dim: string): DataArray | undefined {
   return along.filter((each) => isNumeric(each) && rank(each) > 0).sort((a, b) => rank(b) - rank(a))[0]
 }
 
+/** Whether a coordinate is an axis of a projection or a rotated pole. */
+function isOfGrid(coordinate: DataArray, units: string): boolean {
+  const name = attribute(coordinate, 'standard_name')
+  if (/^(projection_[xy]_(coordinate|angular_coordinate)|grid_(latitude|longitude))$/.test(name)) return true
+  // Rows of images have no units, and run downwards.
+  return units !== '' && unitSize(units) !== undefined && /^[xy]$/i.test(attribute(coordinate, 'axis'))
+}
+
 const isPressure = (units: string): boolean => /^(pa|hpa|mbar|millibars?)$/i.test(units)
 
 /** Reads the coordinate of a dimension. */
 export async function readAxis(dataset: Dataset, dim: string, length: number): Promise<Axis> {
   const found = coordinateOf(dataset, dim)
-  const none = { dim, length, kind: undefined, units: '', places: undefined, isTime: false, isGlobe: false, isDown: false }
+  const none = {
+    dim,
+    length,
+    kind: undefined,
+    units: '',
+    places: undefined,
+    isTime: false,
+    isGlobe: false,
+    isGrid: false,
+    isDown: false,
+  }
   if (found === undefined) return { ...none, label: (position) => `${dim} ${position}` }
   const kind = found.dtype === 'timestamp_ns' ? 'time' : findAxisKind(found.name, found.attrs)
   const units = unitsOf(found)
@@ -60,6 +83,7 @@ export async function readAxis(dataset: Dataset, dim: string, length: number): P
     units,
     places: values,
     isGlobe,
+    isGrid: isOfGrid(found, units),
     isDown,
     label: (position) => placeInWords(values[position]!, isGlobe ? kind : undefined, units),
   }
@@ -74,7 +98,7 @@ export async function readGroups(climatology: DataArray, unit: ClimatologyUnit):
     const text = show(labels[position])
     return unit === 'month' ? MONTHS[Number(text) - 1]! : unit === 'hour' ? `${text}:00` : text
   }
-  const none = { units: '', places: undefined, isTime: false, isGlobe: false, isDown: false }
+  const none = { units: '', places: undefined, isTime: false, isGlobe: false, isGrid: false, isDown: false }
   return { ...none, dim: unit, length: labels.length, kind: 'time', label }
 }
 
@@ -83,7 +107,7 @@ const SIDES: Partial<Record<AxisKind, readonly [string, string]>> = { latitude: 
 /** Describes a place along an axis: degrees with the side of the globe, other values with their units. */
 export function placeInWords(place: number, kind: AxisKind | undefined, units: string): string {
   const sides = kind !== undefined && /^degree/i.test(units) ? SIDES[kind] : undefined
-  if (sides === undefined) return `${show(place)} ${units}`.trim()
+  if (sides === undefined) return `${show(place)} ${shortUnits(units)}`.trim()
   const turned = kind === 'longitude' && place > 180 ? place - 360 : place
   // A thousandth of a degree is a hundred metres.
   const degrees = Number(Math.abs(turned).toFixed(3))
@@ -125,6 +149,17 @@ export function isMonotone(places: Float64Array | undefined): boolean {
   for (let i = 1; i < places.length; i++) if (!(Math.sign(places[i]! - places[i - 1]!) === sign && sign !== 0)) return false
   return true
 }
+
+/** Whether places ascend or descend by even steps, within a hundredth of a step. */
+export function isEven(places: Float64Array | undefined): boolean {
+  if (!isMonotone(places)) return false
+  const step = (places!.at(-1)! - places![0]!) / (places!.length - 1)
+  return places!.every((place, i) => Math.abs(place - places![0]! - i * step) <= Math.abs(step) / 100)
+}
+
+/** Whether axes have the same units and are drawn to scale. */
+export const areToScale = (y: Axis, x: Axis): boolean =>
+  y.isGrid && x.isGrid && y.units === x.units && isMonotone(y.places) && isMonotone(x.places)
 
 /** Returns the dimension of a series: the one with times, else the first undrawn dimension longer than 1. */
 export const slowDimension = ({ others }: Pick<Chosen, 'others'>, axes: ReadonlyMap<string, Axis>): string | undefined =>

@@ -19,28 +19,66 @@ export function loadCoastlines(): Promise<Int16Array> {
   return lines
 }
 
+/** Visits the points of the coastlines in degrees. Undefined ends a line. */
+export function visitCoastlines(coasts: Int16Array, visit: (longitude?: number, latitude?: number) => void): void {
+  for (let i = 0; i < coasts.length; i += 2) {
+    if (coasts[i] === END) {
+      visit()
+      i--
+    } else visit(coasts[i]! / UNITS_PER_DEGREE, coasts[i + 1]! / UNITS_PER_DEGREE)
+  }
+}
+
+interface Box {
+  readonly x: number
+  readonly y: number
+  readonly width: number
+  readonly height: number
+}
+
 /** Adds the coastlines to a path, projected to the visible part of the map. */
 export function traceCoastlines(
   context: CanvasRenderingContext2D,
   coasts: Int16Array,
   geometry: Geometry,
   seen: Rectangle,
-  { x: left, y: top, width, height }: { readonly x: number; readonly y: number; readonly width: number; readonly height: number },
+  { x: left, y: top, width, height }: Box,
 ): void {
   const { centre } = geometry
   let before = Number.NaN
-  for (let i = 0; i < coasts.length; i += 2) {
-    if (coasts[i] === END) {
+  visitCoastlines(coasts, (longitude, latitude) => {
+    if (longitude === undefined) {
       before = Number.NaN
-      i--
-      continue
+      return
     }
-    const longitude = coasts[i]! / UNITS_PER_DEGREE
     const turned = longitude - 360 * Math.round((longitude - centre) / 360)
-    const [x, y] = placeOnPicture(geometry, seen, turned, coasts[i + 1]! / UNITS_PER_DEGREE)
+    const [x, y] = placeOnPicture(geometry, seen, turned, latitude!)
     // A line that crosses the edge of the map continues on its other side.
     const begins = Number.isNaN(before) || Math.abs(turned - before) > 180
     context[begins ? 'moveTo' : 'lineTo'](left + x * width, top + y * height)
     before = turned
+  })
+}
+
+/** Adds the coastlines on a plane, which are fractions of its sides, to a path. */
+export function traceShores(
+  context: CanvasRenderingContext2D,
+  shores: Float64Array,
+  geometry: Geometry,
+  seen: Rectangle,
+  { x: left, y: top, width, height }: Box,
+): void {
+  const { across, down } = geometry.ends
+  let begins = true
+  for (let i = 0; i < shores.length; i += 2) {
+    if (Number.isNaN(shores[i]!)) {
+      begins = true
+      i--
+      continue
+    }
+    const place = [across[0] + shores[i]! * (across[1] - across[0]), down[0] + shores[i + 1]! * (down[1] - down[0])] as const
+    const [x, y] = placeOnPicture(geometry, seen, ...place)
+    context[begins ? 'moveTo' : 'lineTo'](left + x * width, top + y * height)
+    begins = false
   }
 }

@@ -39,7 +39,7 @@ export function showControls(state: ViewState, { isPlane, means, others, hasTime
 /** Offers names to choose from, and the choice of none. */
 function offer(id: string, names: readonly string[]): void {
   const options = names.map((name) => element('option', { value: name, textContent: name }))
-  byId(id).replaceChildren(element('option', { value: '', textContent: 'nothing' }), ...options)
+  byId(id).replaceChildren(element('option', { value: '', textContent: 'none' }), ...options)
 }
 
 /** Facts that decide which controls are shown. */

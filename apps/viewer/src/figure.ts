@@ -1,6 +1,6 @@
 // Draws the surroundings of the heat map: ticks, coastlines, and the colour bar with its legend.
 import { placeInWords } from './axes.ts'
-import { traceCoastlines } from './coastlines.ts'
+import { traceCoastlines, traceShores } from './coastlines.ts'
 import { themeColour } from './dom.ts'
 import type { Frame } from './frame.ts'
 import { type Geometry, middleOf, placeOnPicture, type Rectangle } from './geometry.ts'
@@ -49,7 +49,8 @@ export interface Figure {
   readonly scale: Scale
   /** Meaning of the colours, with units. */
   readonly caption: string
-  readonly coasts: Int16Array | undefined
+  /** Coastlines in degrees on maps, in fractions of the sides on other planes. */
+  readonly coasts: Int16Array | Float64Array | undefined
   valueText(value: number): string
 }
 
@@ -63,13 +64,14 @@ export function drawAround(context: CanvasRenderingContext2D, ratio: number, fig
   context.clearRect(0, 0, layout.width, layout.height)
   context.font = FONT
   const [ink, faint] = [themeColour('--ink'), themeColour('--soft')]
-  if (geometry.isMap && coasts !== undefined) {
+  if (coasts !== undefined) {
     context.save()
     context.beginPath()
     context.rect(map.x, map.y, map.width, map.height)
     context.clip()
     context.beginPath()
-    traceCoastlines(context, coasts, geometry, seen, map)
+    if (coasts instanceof Int16Array) traceCoastlines(context, coasts, geometry, seen, map)
+    else traceShores(context, coasts, geometry, seen, map)
     context.lineJoin = 'round'
     // A dark line over a light one is visible on every colour. Small maps have thin lines.
     const width = Math.min(1, Math.max(0.5, map.width / 800))
@@ -152,6 +154,17 @@ function ticksAlong(
       .filter(inside)
   }
   const isX = side === 'x'
+  if (geometry.isToScale) {
+    const [low, high] = isX ? [seen.left, seen.right] : [seen.bottom, seen.top]
+    const ticks = ticksBetween({ low, high }, Math.min(most, 8))
+    // 1560 km is easier to read than 1560000 m.
+    const isLong = axis.units === 'm' && high - low >= 20_000
+    return ticks.map((place) => {
+      const [across, down] = placeOnPicture(geometry, seen, isX ? place : seen.left, isX ? seen.top : place)
+      const label = isLong ? placeInWords(place / 1000, undefined, 'km') : placeInWords(place, undefined, axis.units)
+      return [isX ? across : down, label]
+    })
+  }
   const [count, first, step] = isX ? [columns, from[1], steps[1]] : [rows, from[0], steps[0]]
   const { edges } = geometry[isX ? 'columns' : 'rows']
   const drawn = Math.abs(edges[count]! - edges[0]!)
@@ -161,7 +174,9 @@ function ticksAlong(
     const at = i * every
     const [x, y] = middleOf(geometry, isX ? 0 : at, isX ? at : 0)
     const place = placeOnPicture(geometry, seen, x, y)[isX ? 0 : 1]!
-    return [place, axis.label(first + at * step)]
+    const label = axis.label(first + at * step)
+    // Labels of positions begin with the name of the dimension, which the first one says for all.
+    return [place, axis.places === undefined && i > 0 ? label.replace(`${axis.dim} `, '') : label]
   }).filter(inside)
 }
 

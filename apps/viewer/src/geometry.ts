@@ -1,5 +1,5 @@
 // Maps the cells of a frame to pixels, and pixels to cells.
-import { type Axis, areOfMap, isMonotone } from './axes.ts'
+import { type Axis, areOfMap, areToScale, isMonotone } from './axes.ts'
 import {
   isReadInParts,
   type Plane,
@@ -68,10 +68,14 @@ interface Cells {
 /** Positions of all cells. */
 export interface Geometry {
   readonly isMap: boolean
+  /** Whether both axes of a picture other than a map have the same units. Then its cells keep their shape. */
+  readonly isToScale: boolean
   /** Whether longitudes cover the whole globe. */
   readonly isGlobal: boolean
   readonly projection: Projection
   readonly whole: Rectangle
+  /** Outer edges of the first and the last column, and of the first and the last row. */
+  readonly ends: Readonly<Record<'across' | 'down', readonly [first: number, last: number]>>
   readonly rows: Cells
   readonly columns: Cells
   /** Longitude in the middle of the map; 0 for other pictures. */
@@ -109,16 +113,19 @@ function cellsOf({ places, length }: Axis, { from, count, step, ratio }: Side, u
 
 /**
  * Whether the axis of a picture other than a map points up. By default the first row is on top. Places that
- * increase upwards reverse this.
+ * increase upwards or northwards reverse this.
  */
-const runsUp = ({ places, isDown, kind }: Axis): boolean =>
-  kind !== undefined && isMonotone(places) && places!.at(-1)! > places![0]! !== isDown
+const runsUp = ({ places, isDown, isGrid, kind, runsNorth }: Axis): boolean =>
+  runsNorth ?? ((kind !== undefined || isGrid) && isMonotone(places) && places!.at(-1)! > places![0]! !== isDown)
+
+const endsOf = ({ edges }: Cells): readonly [first: number, last: number] => [edges[0]!, edges.at(-1)!]
 
 export function geometryOf(cells: PlaneCells, { projection: name }: Pick<ViewState, 'projection'>): Geometry {
   const { y, x, ratio } = cells.plane
   const isMap = areOfMap(y, x)
+  const isToScale = !isMap && areToScale(y, x)
   const ofSide = (axis: Axis, side: 0 | 1, isUp: boolean, count: number, from: number, step: number): Cells =>
-    cellsOf(axis, { from, count, step, ratio: ratio[side] }, isMap, isUp)
+    cellsOf(axis, { from, count, step, ratio: ratio[side] }, isMap || isToScale, isUp)
   const rows = ofSide(y, 0, runsUp(y), cells.rows, cells.from[0], cells.steps[0])
   const columns = ofSide(x, 1, true, cells.columns, cells.from[1], cells.steps[1])
   // One cell as long as the axis has the edges of the axis.
@@ -136,7 +143,8 @@ export function geometryOf(cells: PlaneCells, { projection: name }: Pick<ViewSta
   const whole = isMap
     ? { left: -half * widest, right: half * widest, bottom: projection.up(south), top: projection.up(north) }
     : { left: wide.low, right: wide.high, bottom: south, top: north }
-  return { isMap, isGlobal, projection, whole, rows, columns, centre }
+  const ends = { across: endsOf(wide), down: endsOf(tall) }
+  return { isMap, isToScale, isGlobal, projection, whole, ends, rows, columns, centre }
 }
 
 /** Returns the visible part of the whole. */
@@ -150,12 +158,12 @@ export function windowOf({ whole }: Geometry, { x, y, zoom }: Pick<ViewState, 'x
 }
 
 /**
- * Returns the height of a picture in units of its width. Cells of pictures other than maps are squares,
- * unless the picture becomes too flat or too high.
+ * Returns the height of a picture in units of its width. Maps and pictures to scale keep their shape. Cells
+ * of other pictures are squares, unless the picture becomes too flat or too high.
  */
-export function aspectOf({ isMap, whole }: Geometry): number {
+export function aspectOf({ isMap, isToScale, whole }: Geometry): number {
   const aspect = (whole.top - whole.bottom) / (whole.right - whole.left)
-  return isMap ? aspect : Math.min(0.6, Math.max(0.25, aspect))
+  return isMap || isToScale ? aspect : Math.min(0.6, Math.max(0.25, aspect))
 }
 
 /** Returns the cell that contains a place; -1 outside. */

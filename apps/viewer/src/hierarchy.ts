@@ -1,7 +1,7 @@
-// Opens the content of a place: a dataset, or the groups and pyramids of a Zarr store.
-import { BlobStore, createPool, isHyperslabError, type WorkerPool, ZipStore } from 'hyperslab'
+// Opens the content of a place: its groups, and the levels of pyramids, as datasets.
+import { createPool, isHyperslabError, openTree, type Tree, type WorkerPool } from 'hyperslab'
 import { type Dataset, openDataset } from 'hyperslab/dataset'
-import type { ZarrGroup, ZarrPyramid } from 'hyperslab/zarr'
+import type { GroupNode, NodePyramid } from 'hyperslab/tree'
 import { NearReads } from './near-reads.ts'
 
 type Place = Parameters<typeof openDataset>[0]
@@ -42,22 +42,22 @@ export interface HierarchyOptions {
   readonly level?: number | undefined
 }
 
-/** Groups of a place. A place other than a Zarr store is a single group. */
+/** Groups of a place. */
 export class Hierarchy {
   readonly #place: Place
-  readonly #root: ZarrGroup | undefined
+  readonly #hasLevels: boolean
   readonly #options: HierarchyOptions
   readonly #groups: Group[] = []
+  #tree: Promise<Tree | undefined> | undefined
 
-  private constructor(place: Place, root: ZarrGroup | undefined, options: HierarchyOptions) {
+  /**
+   * @param place opened by the first group
+   * @param hasLevels whether it may contain pyramids. Then the first group opens the tree, too
+   */
+  constructor(place: Place, hasLevels: boolean, options: HierarchyOptions) {
     this.#place = place
-    this.#root = root
+    this.#hasLevels = hasLevels
     this.#options = options
-  }
-
-  /** @param isNested whether there may be groups, which only Zarr stores have */
-  static async open(place: Place, isNested: boolean, options: HierarchyOptions): Promise<Hierarchy> {
-    return new Hierarchy(place, isNested ? await rootOf(place, options) : undefined, options)
   }
 
   /** Announces that all further reads are of values. */
@@ -68,7 +68,8 @@ export class Hierarchy {
 
   /** Returns the group at a path; '' is the place itself. */
   async group(path: string): Promise<Group> {
-    const node = path === '' ? this.#root : await this.#root?.group(path)
+    const root = this.#hasLevels ? await this.#root() : undefined
+    const node = path === '' ? root : await root?.group(path)
     // A group of several pyramids is opened as a dataset, which reports the problem.
     const pyramids = node === undefined ? [] : await node.levels()
     const { signal, names, level: only } = this.#options
@@ -87,67 +88,59 @@ export class Hierarchy {
    * itself.
    */
   async paths(): Promise<readonly string[]> {
-    if (this.#root === undefined) return ['']
+    if (await this.#isFlat()) return ['']
+    const root = await this.#root()
+    if (root === undefined) return ['']
     const found: string[] = []
-    const visit = async (group: ZarrGroup): Promise<void> => {
+    const visit = async (group: GroupNode): Promise<void> => {
       const isPyramid = (await group.levels()).length > 0
       if (isPyramid || (await group.arrays()).length > 0) found.push(group.path)
       // Levels of a pyramid are no groups to choose from; the zoom chooses them.
-      if (isPyramid) return
+      if (isPyramid || !group.hasGroups) return
       for (const name of await group.groups()) if (found.length < MOST_GROUPS) await visit(await group.group(name))
     }
     try {
-      await visit(this.#root)
+      await visit(root)
     } catch (error) {
       if (!isHyperslabError(error, 'UnsupportedError')) throw error
     }
-    return found.length > 0 ? found : ['']
+    if (found.length === 0) return ['']
+    // MATLAB stores the elements of cells in `#refs#`.
+    return found.sort((a, b) => Number(a.startsWith('#')) - Number(b.startsWith('#')))
+  }
+
+  /** Whether the file has no groups, as its opened dataset says. Opening the tree costs further requests. */
+  async #isFlat(): Promise<boolean> {
+    const [first] = this.#groups
+    if (this.#hasLevels || first?.path !== '') return false
+    return (await (await first.dataset(0)).omittedGroups()).length === 0
+  }
+
+  /** Returns the group at the place, or undefined. Opening a dataset there reports the reason. */
+  async #root(): Promise<GroupNode | undefined> {
+    const { signal, names } = this.#options
+    this.#tree ??= openTree(this.#place, { signal, ...(names && { names }) }).catch((error: unknown) => {
+      if (!isHyperslabError(error)) throw error
+      return undefined
+    })
+    const root = (await this.#tree)?.root
+    return root?.kind === 'group' ? root : undefined
   }
 
   async close(): Promise<void> {
     for (const group of this.#groups) await group.close()
-    await this.#root?.close()
+    await (await this.#tree)?.close()
   }
 }
-
-/**
- * Opens the group at a place; undefined if there is none. Opening the place as a dataset reports the reason.
- */
-async function rootOf(place: Place, { signal, names }: HierarchyOptions): Promise<ZarrGroup | undefined> {
-  const { openZarr } = await import('hyperslab/zarr')
-  try {
-    return await openZarr(await zarrIn(place), { kind: 'group', signal, names })
-  } catch (error) {
-    if (!isHyperslabError(error)) throw error
-    return undefined
-  }
-}
-
-/** Returns the Zarr store in an archive, or in its only folder. */
-async function zarrIn(place: Place): Promise<Place> {
-  const file = place instanceof File ? new BlobStore(place) : undefined
-  const stored = file === undefined ? place : { store: file, path: file.key }
-  if (typeof stored !== 'object' || !('store' in stored)) return place
-  const name = place instanceof File ? place.name : stored.path
-  if (!ARCHIVE.test(name)) return { store: stored.store, path: stored.path.replace(METADATA, '') }
-  const store = new ZipStore(stored)
-  const tops = new Set((await store.list('')).map((key) => key.replace(/\/.*/s, '/')))
-  const [top = ''] = tops
-  return { store, path: tops.size === 1 && top.endsWith('/') ? top.slice(0, -1) : '' }
-}
-
-const ARCHIVE = /\.(zip|ozx)$/i
-/** Metadata objects of a Zarr store, which identify their folder. */
-const METADATA = /(^|\/)(zarr\.json|\.z(array|group|metadata|attrs))$/
 
 /** A group of arrays, or the levels of a pyramid. */
 export class Group {
   readonly path: string
-  readonly #pyramid: ZarrPyramid | undefined
+  readonly #pyramid: NodePyramid | undefined
   readonly #open: (level: number | undefined) => Promise<Dataset>
   readonly #datasets = new Map<number, Promise<Dataset>>()
 
-  constructor(path: string, pyramid: ZarrPyramid | undefined, open: (level: number | undefined) => Promise<Dataset>) {
+  constructor(path: string, pyramid: NodePyramid | undefined, open: (level: number | undefined) => Promise<Dataset>) {
     this.path = path
     this.#pyramid = pyramid
     this.#open = open
@@ -179,7 +172,7 @@ export class Group {
     const levels = this.#pyramid?.levels ?? []
     return Promise.all(
       levels.map(async ({ node }) => {
-        const array = node.kind === 'group' ? await node.array(name) : node
+        const { array } = node.kind === 'group' ? await node.array(name) : node
         const names = array.shape.map(
           (_, axis) => this.#pyramid!.axes?.[axis]?.name ?? array.dimensionNames?.[axis] ?? `dim_${axis}`,
         )

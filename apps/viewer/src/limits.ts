@@ -86,8 +86,15 @@ export function ticksBetween({ low, high }: Limits, about: number, log = false):
   }
   const rough = (high - low) / about
   const power = 10 ** Math.floor(Math.log10(rough))
-  const step = [1, 2, 5, 10].map((times) => times * power).find((each) => each >= rough * 0.999)!
-  const first = Math.ceil(low / step - 1e-9)
-  const count = Math.floor(high / step + 1e-9) - first + 1
+  const steps = [0.2, 0.5, 1, 2, 5, 10].map((times) => times * power)
+  const between = (step: number): [first: number, count: number] => {
+    const first = Math.ceil(low / step - 1e-9)
+    return [first, Math.floor(high / step + 1e-9) - first + 1]
+  }
+  let at = steps.findIndex((each) => each >= rough * 0.999)
+  // One tick gives no scale.
+  while (at > 0 && between(steps[at]!)[1] < 2) at--
+  const step = steps[at]!
+  const [first, count] = between(step)
   return Array.from({ length: Math.max(0, count) }, (_, i) => Number(((first + i) * step).toPrecision(12)))
 }

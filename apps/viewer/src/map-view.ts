@@ -22,7 +22,7 @@ export interface Scene {
   readonly frame: Frame
   readonly scale: Scale
   readonly caption: string
-  readonly coasts: Int16Array | undefined
+  readonly coasts: Int16Array | Float64Array | undefined
   readonly state: Pick<ViewState, 'projection' | 'x' | 'y' | 'zoom'>
   valueText(value: number): string
 }

@@ -15,8 +15,8 @@ export interface Cost {
 
 type Place = Parameters<typeof openDataset>[0]
 
-/** Names of files that cannot contain groups. */
-const FLAT = /\.(af|nc|nc3|cdf)$/i
+/** Names of files that contain no pyramids. */
+const WITHOUT_LEVELS = /\.(af|nc|nc3|nc4|cdf|h5|hdf5|mat)$/i
 
 /**
  * Opens a place like `openDataset`.
@@ -25,7 +25,7 @@ const FLAT = /\.(af|nc|nc3|cdf)$/i
 export async function openSource(source: Source, onCost: (cost: Cost) => void, options: HierarchyOptions): Promise<Hierarchy> {
   const place = await locate(source, onCost)
   const name = typeof source === 'string' ? source.replace(/[?#].*/s, '') : 'kind' in source ? '' : source[0]!.name
-  return Hierarchy.open(place, !FLAT.test(name), options)
+  return new Hierarchy(place, !WITHOUT_LEVELS.test(name), options)
 }
 
 /** Metadata objects of a Zarr store, which identify their folder. */

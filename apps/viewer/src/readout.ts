@@ -1,5 +1,6 @@
 // Describes values and their positions.
 import type { DataArray } from 'hyperslab/dataset'
+import type { Axis } from './axes.ts'
 import type { Frame } from './frame.ts'
 import { type Cells, positionsOf } from './plane.ts'
 import type { ViewState } from './state.ts'
@@ -20,13 +21,18 @@ export function placeText(cells: Cells, cell: number): string {
   const { y, x } = cells.plane
   const positions = positionsOf(cells, cell)
   return [y, x]
-    .map(({ dim, places, isGlobe, isTime, label }, side) => {
-      // A label without a coordinate contains its dimension; dates and places on the globe need no name.
-      const isNamed = places === undefined || isGlobe || isTime
-      const text = label(positions[side]!)
-      return isNamed ? text : `${dim} ${text}`
+    .map((axis, side) => {
+      const position = positions[side]!
+      // Dates and places on the globe need no name.
+      return axis.isGlobe || axis.isTime ? axis.label(position) : namedPosition(axis, position)
     })
     .join(', ')
+}
+
+/** Describes a position with the name of its dimension, which labels without a coordinate begin with. */
+function namedPosition({ dim, places, label }: Axis, position: number): string {
+  const text = label(position)
+  return places === undefined && text.startsWith(`${dim} `) ? text : `${dim} ${text}`
 }
 
 /** Describes the position of a picture along the undrawn dimensions. */
@@ -34,10 +40,11 @@ export function whereText(subject: Subject, state: ViewState): string {
   const { by, at, mean, minus } = subject.derivation(state)
   const slow = subject.slow(state)
   const parts = Object.entries(at).map(([dim, position]) => {
-    const { label } = subject.axes.get(dim)!
+    const axis = subject.axes.get(dim)!
+    const { label } = axis
     const other = minus?.[dim]
-    const name = dim === by?.unit ? `mean of each ${dim}:` : dim
-    return `${name} ${label(position)}${other === undefined || dim !== slow ? '' : ` less ${label(other)}`}`
+    const text = dim === by?.unit ? `mean of each ${dim}: ${label(position)}` : namedPosition(axis, position)
+    return `${text}${other === undefined || dim !== slow ? '' : ` less ${label(other)}`}`
   })
   return [...parts, ...(mean === undefined ? [] : [`mean along ${mean}`])].join(' · ')
 }

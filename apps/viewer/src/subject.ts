@@ -1,10 +1,12 @@
 // The shown variable, with its dimensions and levels.
 import type { DataArray, Dataset } from 'hyperslab/dataset'
 import { type Axis, areOfMap, type Chosen, chooseAxes, readAxis, readGroups, slowDimension } from './axes.ts'
+import { loadCoastlines } from './coastlines.ts'
 import type { Group } from './hierarchy.ts'
 import { knownExtent, type Limits } from './limits.ts'
 import { type Derivation, derivationOf } from './picture.ts'
 import { type Plane, resolutionFor, type Sides } from './plane.ts'
+import { placesOf, readShores, runsNorth } from './shores.ts'
 import type { ViewState } from './state.ts'
 import { isNumeric } from './words.ts'
 
@@ -20,15 +22,21 @@ export class Subject {
   /** Lengths of both sides at each level; empty if there is no pyramid. */
   readonly #lengths: readonly Sides[]
   readonly #planes = new Map<number, Plane>()
+  readonly #dataset: Dataset
+  /** Loaded coastlines. */
+  coasts: Int16Array | Float64Array | undefined
+  #loading: Promise<Int16Array | Float64Array | undefined> | undefined
 
   private constructor(
     group: Group,
+    dataset: Dataset,
     array: DataArray,
     axes: readonly Axis[],
     lengths: readonly Sides[],
     known: Promise<Limits | undefined>,
   ) {
     this.group = group
+    this.#dataset = dataset
     this.array = array
     this.axes = new Map(axes.map((axis) => [axis.dim, axis]))
     this.chosen = isPlane(array) ? chooseAxes(array.dims, this.axes) : { y: '', x: '', others: [] }
@@ -41,13 +49,16 @@ export class Subject {
     // values.
     const isKnown = group.levels === 1 && isPlane(array)
     const known = isKnown ? knownExtent(array).catch(() => undefined) : Promise.resolve(undefined)
-    const axes = await Promise.all(array.dims.map((dim, i) => readAxis(dataset, dim, array.shape[i]!)))
-    const flat = new Subject(group, array, axes, [], known)
+    const read = await Promise.all(array.dims.map((dim, i) => readAxis(dataset, dim, array.shape[i]!)))
+    const { chosen } = new Subject(group, dataset, array, read, [], known)
+    const axes = await Promise.all(read.map((axis) => (axis.dim === chosen.y ? withNorth(dataset, axis, chosen.x) : axis)))
+    const flat = new Subject(group, dataset, array, axes, [], known)
     if (group.levels === 1 || !flat.isPlane) return flat
     const { y, x } = flat.chosen
     const [rows, columns] = await Promise.all([y, x].map((dim) => group.lengths(array.name, dim)))
     return new Subject(
       group,
+      dataset,
       array,
       axes,
       rows!.map((count, level) => [count, columns![level]!] as const),
@@ -62,6 +73,13 @@ export class Subject {
   /** Whether the variable is drawn as a map. */
   get isMap(): boolean {
     return this.isPlane && areOfMap(this.axes.get(this.chosen.y)!, this.axes.get(this.chosen.x)!)
+  }
+
+  /** Loads the coastlines on the picture. They stay undefined if their place is unknown. */
+  async loadCoasts(): Promise<void> {
+    const [y, x] = [this.axes.get(this.chosen.y)!, this.axes.get(this.chosen.x)!]
+    this.#loading ??= this.isMap ? loadCoastlines() : readShores(this.#dataset, this.array, y, x)
+    this.coasts = await this.#loading
   }
 
   /** Dimension whose times a climatology groups. */
@@ -110,10 +128,10 @@ export class Subject {
     const dataset = await this.group.dataset(level)
     const array = dataset.get(this.array.name)
     const { y, x } = this.chosen
-    const own = ([y, x] as const).map((dim) => {
+    const own = ([y, x] as const).map(async (dim) => {
       const length = array.shape[array.dims.indexOf(dim)]!
       const axis = this.axes.get(dim)!
-      return axis.length === length ? axis : readAxis(dataset, dim, length)
+      return axis.length === length ? axis : { ...(await readAxis(dataset, dim, length)), runsNorth: axis.runsNorth }
     })
     const [rows, columns] = (await Promise.all(own)) as [Axis, Axis]
     const finest = [0, 1].map((side) => Math.max(...this.#lengths.map((lengths) => lengths[side]!)))
@@ -127,8 +145,14 @@ export class Subject {
   /** Describes the shown level; empty without levels. */
   levelText(level: number): string {
     const lengths = this.#lengths[level]
-    return lengths === undefined ? '' : `level ${level + 1} of ${this.#lengths.length} (${lengths.join(' × ')} cells)`
+    return lengths === undefined ? '' : `level ${level} (0 to ${this.#lengths.length - 1}), ${lengths.join(' × ')} cells`
   }
+}
+
+/** Adds the direction of the rows of a plane, if only two-dimensional latitudes define it. */
+async function withNorth(dataset: Dataset, axis: Axis, x: string): Promise<Axis> {
+  const places = axis.kind === undefined && !axis.isGrid ? placesOf(dataset, axis.dim, x) : undefined
+  return places === undefined ? axis : { ...axis, runsNorth: await runsNorth(places) }
 }
 
 const isPlane = (array: DataArray): boolean => array.dims.length >= 2 && isNumeric(array)

@@ -11,7 +11,7 @@ export function bindTheme(onChange: () => void): void {
   const apply = (): void => {
     const isDark = own ?? wished.matches
     document.documentElement.dataset['theme'] = isDark ? 'dark' : 'light'
-    button.ariaPressed = String(isDark)
+    button.textContent = isDark ? 'Light' : 'Dark'
     onChange()
   }
   button.onclick = () => {

@@ -1,17 +1,36 @@
 // The list of variables, and the details of the shown one.
-import type { DataArray } from 'hyperslab/dataset'
+import type { DataArray, Dataset } from 'hyperslab/dataset'
+import { findAxisKind } from '../../../src/dataset/cf/axis-kind.ts'
 import { byId, element } from './dom.ts'
-import { describe, longNameOf, summarize, unitsOf } from './words.ts'
+import { attribute, describe, longNameOf, summarize, unitsOf } from './words.ts'
 
 /** Lists groups to choose from, if there are several. */
 export function listGroups(paths: readonly string[], shown: string, choose: (path: string) => void): void {
   const select = byId<HTMLSelectElement>('group')
   select.replaceChildren(
-    ...paths.map((path) => element('option', { value: path, textContent: path === '' ? 'the store itself' : path })),
+    ...paths.map((path) => element('option', { value: path, textContent: path === '' ? 'root group' : path })),
   )
   select.value = shown
   select.onchange = () => choose(select.value)
   byId('groups').hidden = paths.length < 2
+}
+
+/** Rank of an array in the list: data first, then coordinates, then bounds and grid mappings. */
+type Rank = 0 | 1 | 2
+
+/** Returns the arrays of a dataset with their ranks, sorted by them. */
+export function rankArrays({ variables, coords }: Dataset): readonly { readonly array: DataArray; readonly rank: Rank }[] {
+  const all = Object.values({ ...variables, ...coords })
+  const named = (attributes: readonly string[]): Set<string> =>
+    new Set(all.flatMap((each) => attributes.flatMap((name) => attribute(each, name).split(/[\s:]+/))))
+  const coordinates = named(['coordinates'])
+  const helpers = named(['bounds', 'climatology', 'grid_mapping'])
+  const rankOf = ({ name, attrs, dims }: DataArray): Rank => {
+    if (helpers.has(name) || dims.length === 0) return 2
+    const isPlace = findAxisKind(name, attrs) !== undefined && dims.length <= 2
+    return name in coords || dims.includes(name) || coordinates.has(name) || isPlace ? 1 : 0
+  }
+  return all.map((array) => ({ array, rank: rankOf(array) })).sort((a, b) => a.rank - b.rank)
 }
 
 /**
@@ -19,15 +38,19 @@ export function listGroups(paths: readonly string[], shown: string, choose: (pat
  * @param levels number of levels of the pyramid, whose coarsest has these arrays
  */
 export function listVariables(
-  arrays: readonly DataArray[],
+  arrays: ReturnType<typeof rankArrays>,
   problems: ReadonlyMap<string, Error>,
   levels: number,
   pick: (array: DataArray) => void,
 ): void {
-  byId('arrays').replaceChildren(...arrays.map((array) => arrayButton(array, levels, pick)), ...[...problems].map(problemItem))
+  byId('arrays').replaceChildren(...arrays.map((each) => arrayButton(each, levels, pick)), ...[...problems].map(problemItem))
 }
 
-function arrayButton(array: DataArray, levels: number, pick: (array: DataArray) => void): HTMLElement {
+function arrayButton(
+  { array, rank }: ReturnType<typeof rankArrays>[number],
+  levels: number,
+  pick: (array: DataArray) => void,
+): HTMLElement {
   const title = element('strong', { textContent: array.name })
   const units = unitsOf(array)
   const name = longNameOf(array)
@@ -41,6 +64,7 @@ function arrayButton(array: DataArray, levels: number, pick: (array: DataArray) 
   const lines = texts.filter((text) => text !== '').map((textContent) => element('span', { textContent }))
   const button = element('button', { type: 'button' }, title, ...lines)
   button.dataset['name'] = array.name
+  button.dataset['rank'] = String(rank)
   button.onclick = () => pick(array)
   return element('li', {}, button)
 }

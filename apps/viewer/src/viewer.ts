@@ -1,6 +1,5 @@
 // The page. Actions of the user change the state, and the state determines the picture and the address.
 import type { DataArray, Dataset } from 'hyperslab/dataset'
-import { loadCoastlines } from './coastlines.ts'
 import { bindControls, showControls } from './controls.ts'
 import { byId, showError } from './dom.ts'
 import type { Frame } from './frame.ts'
@@ -24,7 +23,7 @@ import { bindOpening } from './start.ts'
 import { queryOf, START, type ViewState } from './state.ts'
 import { Subject } from './subject.ts'
 import { bindTheme } from './theme.ts'
-import { listGroups, listVariables, showVariable } from './variables.ts'
+import { listGroups, listVariables, rankArrays, showVariable } from './variables.ts'
 import { isNumeric, longNameOf, plural, showBytes, unitsOf } from './words.ts'
 
 /** Time in ms without changes before the visible part is read at a better level. */
@@ -44,7 +43,6 @@ let cell = -1
 let opening = new AbortController()
 let reading = new AbortController()
 let resting: ReturnType<typeof setTimeout> | undefined
-let coasts: Int16Array | undefined
 const cost = { requests: 0, bytes: 0 }
 const map = new MapView()
 const profiles = new Profiles()
@@ -114,11 +112,12 @@ async function changeGroup(path: string): Promise<void> {
   }
 }
 
-/** Opens a group, and shows the requested variable or else the largest one. */
+/** Opens a group, and shows the requested variable or else the largest one with data. */
 async function openGroup(path: string, wanted: ViewState, signal: AbortSignal): Promise<void> {
   const found = await hierarchy!.group(path)
   const opened = await found.dataset(found.levels - 1)
-  const arrays = Object.values({ ...opened.variables, ...opened.coords })
+  const ranked = rankArrays(opened)
+  const arrays = ranked.map(({ array }) => array)
   if (arrays.length === 0 && path === '') {
     const [first = ''] = await hierarchy!.paths()
     if (first !== '') return openGroup(first, wanted, signal)
@@ -129,10 +128,11 @@ async function openGroup(path: string, wanted: ViewState, signal: AbortSignal): 
   frames.forget()
   profiles.forget()
   const place = { url: state.url, names: state.names, level: state.level, group: path }
-  listVariables(arrays, opened.decodeErrors, found.levels, (array) => void pick(array, { ...START, ...place }))
+  listVariables(ranked, opened.decodeErrors, found.levels, (array) => void pick(array, { ...START, ...place }))
   byId('start').hidden = true
   byId('contents').hidden = false
-  const largest = [...arrays].filter(isNumeric).sort((a, b) => b.array.size - a.array.size)[0]
+  const numeric = ranked.filter(({ array }) => isNumeric(array))
+  const largest = numeric.sort((a, b) => a.rank - b.rank || b.array.array.size - a.array.array.size)[0]?.array
   const shown = arrays.find(({ name }) => name === wanted.variable) ?? largest ?? arrays[0]
   if (shown === undefined) throw new Error('there are no arrays in it')
   const isWanted = shown.name === wanted.variable || wanted.variable === ''
@@ -229,14 +229,19 @@ async function read(): Promise<void> {
   if (!signal.aborted) progress.end()
 }
 
-async function readMap({ isMap, known }: Subject, signal: AbortSignal): Promise<void> {
-  const shores = isMap ? loadCoastlines() : undefined
-  const frame = await frames.read(subject!, state, signal)
+async function readMap(shown: Subject, signal: AbortSignal): Promise<void> {
+  const { isMap, known } = shown
+  const loading = shown.loadCoasts()
+  const frame = await frames.read(shown, state, signal)
   const extent = await known
-  if (shores !== undefined) coasts = await shores
+  // Two-dimensional coordinates may be large. Their pictures are drawn first without coastlines.
+  if (isMap) await loading
   if (signal.aborted) return
   for (const each of document.querySelectorAll<HTMLElement>('.of-maps')) each.hidden = !isMap
   drawMap(frame, extent)
+  if (shown.coasts !== undefined) return
+  await loading
+  if (shown.coasts !== undefined && !signal.aborted) drawMap(frame, extent)
 }
 
 function drawMap(frame: Frame, extent: Limits | undefined): void {
@@ -244,7 +249,8 @@ function drawMap(frame: Frame, extent: Limits | undefined): void {
   const { scale, problem } = scaleOf(array, state, kept.of(frame, state, extent) ?? { low: 0, high: 1 })
   showError('limits-error', problem)
   const units = unitsOf(array)
-  const less = state.less === '' ? '' : ` less ${longNameOf(dataset!.get(state.less))}`
+  const less =
+    state.less !== '' ? ` less ${longNameOf(dataset!.get(state.less))}` : state.minus === undefined ? '' : ', difference'
   const caption = `${longNameOf(array)}${less}${units === '' ? '' : ` [${units}]`}`
   const isDifference = state.minus !== undefined || state.less !== ''
   const before = map.frame
@@ -252,7 +258,7 @@ function drawMap(frame: Frame, extent: Limits | undefined): void {
     frame,
     scale,
     caption,
-    coasts,
+    coasts: subject!.coasts,
     state: { projection: state.projection, x: state.x, y: state.y, zoom: state.zoom },
     valueText: (value) => valueText(array, value, { withUnits: false, isDifference }),
   })

@@ -39,6 +39,20 @@ export const attribute = ({ attrs }: DataArray, name: string): string => without
 
 export const unitsOf = (array: DataArray): string => (array.dtype === 'timestamp_ns' ? '' : attribute(array, 'units'))
 
+const SHORT_UNITS: readonly (readonly [RegExp, string])[] = [
+  [/^(micro(met(er|re)s?|n)|um)$/i, 'µm'],
+  [/^nanomet(er|re)s?$/i, 'nm'],
+  [/^millimet(er|re)s?$/i, 'mm'],
+  [/^centimet(er|re)s?$/i, 'cm'],
+  [/^met(er|re)s?$/i, 'm'],
+  [/^kilomet(er|re)s?$/i, 'km'],
+  [/^seconds?$/i, 's'],
+  [/^(degrees?_?c(elsius)?|deg_?c|celsius)$/i, '°C'],
+]
+
+/** Returns the symbol of units, if it is known; else the units. */
+export const shortUnits = (units: string): string => SHORT_UNITS.find(([pattern]) => pattern.test(units))?.[1] ?? units
+
 /** Returns the units of the drawn numbers. Times are drawn as seconds. */
 export const unitsOfFloats = (array: DataArray): string =>
   array.dtype === 'timestamp_ns' ? 'seconds since 1970-01-01' : unitsOf(array)

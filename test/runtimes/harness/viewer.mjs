@@ -378,7 +378,7 @@ async function checkLevels({ check, site, folder, dist, view }) {
     const groups = () => page.evaluate(() => [...document.querySelectorAll('#group option')].map(({ value }) => value))
     await view.until('groups', async () => (await groups()).length > 0)
     equal(await groups(), ['image', 'map', 'stations/today'])
-    equal(await text('subtitle'), 'level 3 of 3 (256 × 512 cells)')
+    equal(await text('subtitle'), 'level 2 (0 to 2), 256 × 512 cells')
     await view.pointShare(0.25, 0.75)
     await view.until('a cell', async () => /^\d/.test(await text('readout')))
     const [value, row, column] = (await text('readout')).match(/[\d.]+/g).map(Number)
@@ -390,7 +390,7 @@ async function checkLevels({ check, site, folder, dist, view }) {
     const before = site.asked.length
     await view.select('group', 'map')
     await view.shows(['group', 'map'])
-    equal(await text('subtitle'), 'level 3 of 4 (256 × 512 cells)')
+    equal(await text('subtitle'), 'level 2 (0 to 3), 256 × 512 cells')
     await view.pointShare(0.25, 0.75)
     await view.until('a cell', async () => / m · /.test(await text('readout')))
     const { value, row, column } = await onMap(4)
@@ -406,10 +406,10 @@ async function checkLevels({ check, site, folder, dist, view }) {
   await check('zoomed in, the finest level is read where it is seen', async () => {
     await page.click('#zoom-in')
     await view.shows(['zoom', '2'])
-    equal(await text('subtitle'), 'level 2 of 4 (512 × 1024 cells)')
+    equal(await text('subtitle'), 'level 1 (0 to 3), 512 × 1024 cells')
     const before = site.asked.length
     await view.open('url=/data/nested.zarr&group=map&x=90&y=45&zoom=8')
-    equal(await text('subtitle'), 'level 1 of 4 (1024 × 2048 cells)')
+    equal(await text('subtitle'), 'level 0 (0 to 3), 1024 × 2048 cells')
     await view.pointShare(0.3, 0.6)
     await view.until('a cell', async () => / m · /.test(await text('readout')))
     const { value, row, column } = await onMap(1)
@@ -433,7 +433,7 @@ async function checkLevels({ check, site, folder, dist, view }) {
       await page.click('#zoom-out')
       await view.shows(['zoom', zoom])
     }
-    equal(await text('subtitle'), 'level 3 of 4 (256 × 512 cells)')
+    equal(await text('subtitle'), 'level 2 (0 to 3), 256 × 512 cells')
   })
   await check('the code of a level opens that level of that group', async () => {
     await page.click('#code summary')
