@@ -27,10 +27,18 @@ export function splitVariables(image: GeotiffImage, name: string): [string, Imag
   const [first] = bands
   const isAlike = bands.every((band) => DECODING.every((key) => band[key] === first![key]))
   if (isAlike) return [[name, { array: whole, attrs: variableAttributes(image, first!), image }]]
+  if (bands.length > MOST_VARIABLES) return [[name, { array: whole, attrs: variableAttributes(image, UNDECODED), image }]]
   return bands.map((band, i) => [
     `band_${i + 1}`,
     { array: whole.view([i]) as DiskArray, attrs: variableAttributes(image, band), image },
   ])
+}
+
+/** Largest number of bands that are variables of their own. */
+const MOST_VARIABLES = 1024
+/** Metadata of more bands than that: their samples stay as they are stored. */
+const UNDECODED: BandMetadata = {
+  description: `samples as they are stored: more than ${MOST_VARIABLES} bands differ in scale, offset, units or description`,
 }
 
 const DECODING = ['scale', 'offset', 'description', 'units'] as const

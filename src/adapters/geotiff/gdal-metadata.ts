@@ -1,4 +1,5 @@
 import { damagedTiff } from './errors.ts'
+import { toGdalNumber } from './no-data.ts'
 
 /** Metadata of GDAL: of the image, and of each band by its number from 0. */
 export interface GdalMetadata {
@@ -18,8 +19,7 @@ const CHARACTERS: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&
 
 /**
  * Parses the metadata of GDAL, an XML document of items.
- * @throws FormatError for definitions of entities, for items that are no XML, and for scales and offsets that
- *   are no numbers
+ * @throws FormatError for definitions of entities, and for items that are no XML
  */
 export function parseGdalMetadata(xml: string): GdalMetadata {
   if (/<!(?:DOCTYPE|ENTITY)/i.test(xml)) damagedTiff("GDAL's metadata define entities, which are not read")
@@ -30,10 +30,25 @@ export function parseGdalMetadata(xml: string): GdalMetadata {
     const key = ROLES[role ?? '']
     if (key !== undefined && sample !== undefined) {
       const band = Number(sample)
-      bands.set(band, { ...bands.get(band), [key]: key === 'scale' || key === 'offset' ? toNumber(text, role!) : text })
+      bands.set(band, { ...bands.get(band), [key]: text })
     } else if (sample === undefined && domain === undefined) items.set(name, text)
   }
-  return { items, bands }
+  return { items, bands: new Map([...bands].map(([band, texts]) => [band, toBand(texts, band, items)])) }
+}
+
+/**
+ * Returns the metadata of a band. A scale of 0, and one that is no finite number, is not applied, and neither
+ * is the offset beside it: both become items of the image.
+ */
+function toBand({ scale, offset, ...texts }: Record<string, unknown>, band: number, items: Map<string, string>): BandMetadata {
+  const numbers = Object.entries({ scale, offset }).flatMap(([role, text]): [string, string, number][] =>
+    // GDAL reads an empty scale as 1.
+    typeof text === 'string' && text.trim() !== '' ? [[role, text, toGdalNumber(text)]] : [],
+  )
+  if (numbers.every(([role, , value]) => Number.isFinite(value) && (role === 'offset' || value !== 0)))
+    return { ...texts, ...Object.fromEntries(numbers.map(([role, , value]) => [role, value])) }
+  for (const [role, text] of numbers) items.set(`${role}_of_band_${band + 1}_not_applied`, text)
+  return texts
 }
 
 const ROLES: Readonly<Record<string, keyof BandMetadata>> = {
@@ -99,8 +114,3 @@ const unescaped = (text: string, isText = false): string =>
     const code = name[1] === 'x' || name[1] === 'X' ? Number.parseInt(name.slice(2), 16) : Number(name.slice(1))
     return code <= 0x10ffff ? String.fromCodePoint(code) : damagedTiff(`GDAL's metadata have the character ${whole}`, whole)
   })
-
-function toNumber(text: string, role: string): number {
-  const value = Number(text)
-  return text.trim() === '' || Number.isNaN(value) ? damagedTiff(`GDAL's metadata have the ${role} '${text}'`, text) : value
-}

@@ -22,23 +22,29 @@ export function noData(text: string | undefined, dtype: FixedDType): NoData {
   return { value, missing: { values: nan ? [] : [value as never], nan } }
 }
 
-function parseFloating(text: string, dtype: FixedDType): number | undefined {
-  const value = /^[+-]?nan/i.test(text)
-    ? Number.NaN
-    : /^([+-]?)inf/i.test(text)
-      ? text.startsWith('-')
-        ? -Infinity
-        : Infinity
-      : Number(text)
-  if (Number.isNaN(value) && !/nan/i.test(text)) return undefined
+function parseFloating(text: string, dtype: FixedDType): number {
+  const value = toGdalNumber(text)
   return dtype === 'float32' ? Math.fround(value) : value
+}
+
+/**
+ * Returns the number that a text begins with, as GDAL reads it: in decimal digits with a point or a comma; 0
+ * if it begins with no number.
+ */
+export function toGdalNumber(text: string): number {
+  const trimmed = text.trim()
+  if (/^(nan|-?1\.#(ind|qnan|snan).*)$/i.test(trimmed)) return Number.NaN
+  const infinite = /^([+-]?)(inf|1\.#inf.*)$/i.exec(trimmed)
+  if (infinite !== null) return infinite[1] === '-' ? -Infinity : Infinity
+  const [number = '0'] = /^[+-]?(\d+[.,]?\d*|[.,]\d+)(e[+-]?\d+)?/i.exec(trimmed) ?? []
+  return Number(number.replace(',', '.'))
 }
 
 function parseWhole(text: string, dtype: FixedDType): number | bigint | undefined {
   if (dtype === 'bool') return undefined
   const bits = 8 * elementBytes(dtype)
-  const number = Number(text)
   // Text such as `-9.999e3` is a number, too.
+  const number = toGdalNumber(text)
   const value = /^[+-]?\d+$/.test(text) ? BigInt(text.replace('+', '')) : Number.isInteger(number) ? BigInt(number) : undefined
   if (value === undefined) return undefined
   const fits = dtype.startsWith('u') ? BigInt.asUintN(bits, value) === value : BigInt.asIntN(bits, value) === value

@@ -10,6 +10,55 @@ import { RASTERIO } from './support.ts'
 
 const env = pythonWith(RASTERIO)
 
+/** Spellings of the missing value. */
+const SPELLINGS = [
+  ...['-1.#IND', '1.#QNAN', 'nan', 'NaN', '-nan', 'inf', '-inf', '1.#INF', '-1.#INF', 'infinity', '5,0', '5.0', '0x10', '5abc'],
+  ...[
+    'abc',
+    ' 7 ',
+    '1e3',
+    '1e',
+    '+5',
+    '300',
+    '-1',
+    '.5',
+    '1d3',
+    '5;6',
+    '1e400',
+    '-3.4e38',
+    '1,5',
+    '--5',
+    '256',
+    '1 2',
+    '-9999.0',
+  ],
+]
+/** Spellings of scale and offset: those that GDAL reads as usable numbers, and others. */
+const SCALES = ['2,5', '5abc', '-2', '1 2', '0.5e1']
+const DAMAGED = ['0', 'abc', 'nan', '1e400', 'inf', '0x10']
+
+/** Writes files with spellings of missing values and scales. Prints what GDAL reads. */
+const SPELL = `
+import json, sys, warnings
+import numpy as np, rasterio, tifffile
+warnings.simplefilter("ignore")
+folder, spellings, scales = sys.argv[1], json.loads(sys.argv[2]), json.loads(sys.argv[3])
+found = {"nodata": {}, "scales": {}}
+for dtype in ["float32", "float64", "uint8", "int16"]:
+    for i, text in enumerate(spellings):
+        path = f"{folder}/{dtype}-{i}.tif"
+        tifffile.imwrite(path, np.zeros((2, 2), dtype), extratags=[(42113, "s", 0, text, True)], metadata=None)
+        with rasterio.open(path) as d:
+            found["nodata"][f"{dtype}-{i}"] = None if d.nodata is None else str(d.nodata)
+for i, text in enumerate(scales):
+    items = "".join(f'<Item name="x" sample="0" role="{role}">{text}</Item>' for role in ["scale", "offset"])
+    tags = [(42112, "s", 0, f"<GDALMetadata>{items}</GDALMetadata>", True)]
+    tifffile.imwrite(f"{folder}/scale-{i}.tif", np.array([[1, 2], [3, 4]], "i2"), extratags=tags, metadata=None)
+    with rasterio.open(f"{folder}/scale-{i}.tif") as d:
+        found["scales"][text] = [str(d.scales[0]), str(d.offsets[0])]
+print(json.dumps(found))
+`
+
 /** Writes `texts.tif`, and files with a vertical scale of 0.5. Prints the scales and offsets of GDAL. */
 const WRITE = `
 import json, sys, warnings
@@ -21,6 +70,9 @@ with rasterio.open(f"{folder}/texts.tif", "w", driver="GTiff", width=2, height=2
     d.update_tags(A='a<b & c &lt; "q"')
     d.set_band_description(1, "x<y & z")
     d.set_band_unit(1, "m&s")
+with rasterio.open(f"{folder}/many.tif", "w", driver="GTiff", width=1, height=1, count=1100, dtype="uint8") as d:
+    d.write(np.ones((1100, 1, 1), "u1"))
+    d.scales = [2 + i for i in range(1100)]
 GEO = [(1024, 0, 1, 2), (1025, 0, 1, 1), (2048, 0, 1, 4326)]
 SCALE = '<GDALMetadata><Item name="SCALE" sample="0" role="scale">2</Item></GDALMetadata>'
 found = {}
@@ -45,7 +97,7 @@ describe.skipIf(env === undefined)('as GDAL reads them', () => {
   beforeAll(() => {
     folder = mkdtempSync(join(tmpdir(), 'hyperslab-gdal-'))
     expected = JSON.parse(execFileSync('python3', ['-c', WRITE, folder], { env, encoding: 'utf8' }))
-  })
+  }, 60_000)
   afterAll(() => rmSync(folder, { recursive: true }))
 
   test('texts, descriptions and units with characters of XML', async () => {
@@ -76,5 +128,44 @@ describe.skipIf(env === undefined)('as GDAL reads them', () => {
       flat: [1, 0],
       ellipsoid: [2, 0],
     })
+  })
+
+  test('more than 1024 bands that differ stay one variable, with the samples as they are stored', async () => {
+    await using file = await openGeotiff(join(folder, 'many.tif'))
+    expect(file.image(0).bands[1099]!.scale).toBe(1101)
+    await using ds = await openDataset(join(folder, 'many.tif'))
+    expect(Object.keys(ds.variables)).toEqual(['image'])
+    const { attrs, shape } = ds.get('image')
+    expect([shape, attrs['scale_factor']]).toEqual([[1100, 1, 1], undefined])
+    expect(attrs['long_name']).toMatch(/more than 1024 bands differ in scale/)
+    expect(Number(await ds.get('image').isel({ band: 7, y: 0, x: 0 }).get())).toBe(1)
+  })
+
+  test('missing values, scales and offsets in any spelling', { timeout: 60_000 }, async () => {
+    const scales = [...SCALES, ...DAMAGED]
+    const args = ['-c', SPELL, folder, JSON.stringify(SPELLINGS), JSON.stringify(scales)]
+    const { nodata, scales: read } = JSON.parse(execFileSync('python3', args, { env, encoding: 'utf8' })) as {
+      nodata: Record<string, string | null>
+      scales: Record<string, [string, string]>
+    }
+    for (const [name, value] of Object.entries(nodata)) {
+      await using file = await openGeotiff(join(folder, `${name}.tif`))
+      // No integer equals a fraction.
+      const isKept = value !== null && (name.startsWith('float') || Number.isInteger(Number(value)))
+      const expected = isKept ? Number(value!.replace('inf', 'Infinity')) : undefined
+      expect(file.image(0).noData, `${name}: ${SPELLINGS[Number(name.split('-')[1])]}`).toBe(expected)
+    }
+    for (const [i, text] of scales.entries()) {
+      await using file = await openGeotiff(join(folder, `scale-${i}.tif`))
+      const [band] = file.image(0).bands
+      const [scale, offset] = read[text]!.map(Number) as [number, number]
+      if (SCALES.includes(text)) expect(band, text).toEqual({ scale, offset })
+      else {
+        expect([scale === 0 || !Number.isFinite(scale), band], text).toEqual([true, {}])
+        expect(file.image(0).attrs.get('scale_of_band_1_not_applied'), text).toBe(text)
+        await using ds = await openDataset(join(folder, `scale-${i}.tif`))
+        expect(Array.from((await ds.get('image').values()) as Int16Array, Number), text).toEqual([1, 2, 3, 4])
+      }
+    }
   })
 })
