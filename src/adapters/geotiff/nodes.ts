@@ -1,9 +1,10 @@
-import type { DiskArray } from '../../array/disk-array.ts'
+import { DiskArray } from '../../array/disk-array.ts'
 import type { ArrayNode, GroupNode, NodePyramid, OpenedNodes, StorageInfo } from '../../array/nodes.ts'
 import { elementBytes } from '../../core/dtype.ts'
 import { HyperslabError } from '../../core/errors.ts'
+import type { ChunkIndex } from '../../engine/chunk-index.ts'
 import type { ObjectStart, StoredAt } from '../../store/store.ts'
-import { toImageAttributes } from './attributes.ts'
+import { type GeotiffAttributes, toImageAttributes } from './attributes.ts'
 import { createCoordinates, type ImageVariable, splitVariables } from './coordinates.ts'
 import type { GeotiffImage } from './image.ts'
 import { type OpenGeotiffOptions, openGeotiffFile } from './open.ts'
@@ -90,13 +91,30 @@ function readableVariables(image: GeotiffImage): Map<string, ImageVariable> {
   return variables
 }
 
+/** An array with the attributes by which readers decode it: those of the image lack scale, units and grid. */
+class ImageVariableArray extends DiskArray {
+  /** Chunk index of samples; undefined for coordinates. */
+  readonly index: ChunkIndex | undefined
+  readonly #attrs: GeotiffAttributes
+
+  constructor(array: DiskArray, attrs: GeotiffAttributes) {
+    super(array.source)
+    this.index = (array as { readonly index?: ChunkIndex }).index
+    this.#attrs = attrs
+  }
+
+  override get attrs(): GeotiffAttributes {
+    return this.#attrs
+  }
+}
+
 function arrayNode(image: GeotiffImage, name: string, path: string, { array, attrs, image: stored }: ImageVariable): ArrayNode {
   return {
     kind: 'array',
     path,
     name,
     title: TITLE,
-    array,
+    array: new ImageVariableArray(array, attrs),
     attrs,
     isCharacter: false,
     isComplex: stored !== undefined && image.array.index.layout.sample.isComplex,

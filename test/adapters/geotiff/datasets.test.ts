@@ -7,6 +7,7 @@ import type { GroupNode } from '../../../src/array/nodes.ts'
 import type { Dataset } from '../../../src/dataset/dataset.ts'
 import { openDataset } from '../../../src/runtime/dataset.ts'
 import { openTree } from '../../../src/runtime/index.ts'
+import { LabelledTree } from '../../../src/runtime/tree.ts'
 import { pythonWith } from '../../support/python.ts'
 import { FORMATS } from '../hdf5/support.ts'
 import { RASTERIO, REFUSED } from './support.ts'
@@ -90,4 +91,13 @@ test.each(Object.keys(REFUSED))('%s, which is refused, has no variable with wron
   const root = tree.root as GroupNode
   expect([...(await root.unreadable()).keys()]).toContain('image')
   expect(await root.arrays()).not.toContain('image')
+})
+
+test('an array of a tree has the attributes by which its samples are decoded', async () => {
+  await using tree = new LabelledTree(await openTree(join(FOLDER, 'made_scaled.tif')))
+  const image = await tree.dataArray(await tree.array('image'))
+  const raw = await tree.dataArray(await tree.array('image'), { raw: true })
+  const [mean, stored] = [Number(await image.mean().get()), Number(await raw.mean({ skipMissing: true }).get())]
+  expect(image.attrs['units']).toBe('K')
+  expectClose(mean, stored * 0.01 - 273.15, 'the mean')
 })
