@@ -30,6 +30,33 @@ test('reduce computes the mean of a level of a COG', async () => {
   }
 })
 
+test('reduce, get and info read a level of a pyramid, and refuse one that is none', async () => {
+  const folder = await temporaryFolder()
+  const run = (...args: string[]) => hyperslab(folder, args)
+  for (const [command, ...rest] of [
+    ['reduce', '--op', 'max'],
+    ['get', '0:2,0:2'],
+  ] as [string, ...string[]][]) {
+    const named = await run(command, COG, 'level_2/image', ...rest)
+    expect(named.exitCode).toBe(0)
+    expect(await run(command, COG, 'image', ...rest, '--pyramid-level', '2')).toMatchObject({ exitCode: 0, stdout: named.stdout })
+  }
+  const { stdout } = await run('info', COG, '--pyramid-level', '3')
+  await using file = await openGeotiff(COG)
+  const [height, width] = file.image(0).levels()[3]!.array.shape
+  expect(stdout).toMatch(new RegExp(`  image +uint16 +y ${height}, x ${width} `))
+  expect(await run('info', COG, '--pyramid-level', '99')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringMatching(/there is no level 99: there are \d+, from 0/),
+  })
+  const one = await run('reduce', join(FORMATS, 'tiff/made_scaled.tif'), 'image', '--op', 'mean')
+  expect(Number(one.stdout)).toBeLessThan(-200)
+  expect(await run('info', join(FORMATS, 'tiff/made_scaled.tif'), '--pyramid-level', '0')).toMatchObject({
+    exitCode: 2,
+    stderr: expect.stringMatching(/--pyramid-level is for a group with one pyramid, and this one has none/),
+  })
+})
+
 test('import copies the image and the levels of a COG into a container, with equal elements', async () => {
   const folder = await temporaryFolder()
   const { exitCode: status } = await hyperslab(folder, ['import', COG, 'out.af'])

@@ -1,7 +1,7 @@
 import { Argument, type Command, Option } from 'commander'
 import { checkFormat, OUTPUT_FORMATS, type OutputFormat, printArray } from '../show/elements.ts'
 import { UsageError } from '../show/failure.ts'
-import { addPlaceOptions, type JsonOption, PLACE, type PlaceOptions } from './options.ts'
+import { addPlaceOptions, type JsonOption, PLACE, type PlaceOptions, pyramidLevelOption } from './options.ts'
 import { openPlace } from './place.ts'
 import { addLabelOptions, type LabelOptions, type RawOption, rawOption, selectArray, shownAs } from './select.ts'
 
@@ -33,6 +33,7 @@ export function addGet(program: Command): void {
     .addArgument(new Argument('[selection]', 'what to print, as in numpy, e.g. 0,10:20,::-2').default('', 'everything'))
   addLabelOptions(command).addOption(formatOption()).addOption(fullOption()).addOption(rawOption())
   addPlaceOptions(command)
+    .addOption(pyramidLevelOption())
     .addHelpText(
       'after',
       `

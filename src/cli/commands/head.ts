@@ -4,7 +4,7 @@ import type { LabelledTree, TreeArray } from '../../runtime/tree.ts'
 import { elementTexts, jsonPieces, type Result, readResult, readyResult } from '../show/elements.ts'
 import { EXIT, oneLine } from '../show/failure.ts'
 import { print, printError, printLines, table } from '../show/text.ts'
-import { addPlaceOptions, integerBetween, type JsonOption, PLACE, type PlaceOptions } from './options.ts'
+import { addPlaceOptions, integerBetween, type JsonOption, PLACE, type PlaceOptions, pyramidLevelOption } from './options.ts'
 import { openPlace } from './place.ts'
 import { type RawOption, rawOption, selectArray, shownAs } from './select.ts'
 
@@ -21,6 +21,7 @@ export function addHead(program: Command): void {
     .option('-n, --number <elements>', 'number of elements of each array, in C order', integerBetween(1, 1000), 5)
     .addOption(rawOption())
   addPlaceOptions(command)
+    .addOption(pyramidLevelOption())
     .addHelpText('after', '\nExample:\n  $ hyperslab head climate.af tas -n 3')
     .action(async (path: string, names: string[], { json = false, number, ...options }: Options) => {
       await using place = await openPlace(path, options)

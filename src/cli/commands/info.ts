@@ -27,7 +27,7 @@ import {
   trimNuls,
   wrap,
 } from '../show/text.ts'
-import { addPlaceOptions, PLACE, type PlaceOptions } from './options.ts'
+import { addPlaceOptions, PLACE, type PlaceOptions, pyramidLevelOption } from './options.ts'
 import { openPlace } from './place.ts'
 import { type RawOption, rawOption } from './select.ts'
 
@@ -44,6 +44,7 @@ export function addInfo(program: Command): void {
     .option('--attributes', 'list the attributes of each array and group')
     .addOption(rawOption())
   addPlaceOptions(command)
+    .addOption(pyramidLevelOption())
     .addHelpText('after', '\nExample:\n  $ hyperslab info climate.af --attributes')
     .action(async (path: string, { json = false, attributes = false, raw = false, ...state }: Options) => {
       await using place = await openPlace(path, state)

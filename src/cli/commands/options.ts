@@ -134,6 +134,8 @@ export interface PlaceOptions extends NotFoundOption {
   readonly names?: readonly string[]
   /** Path of a group in a Zarr store, to which other paths are relative. */
   readonly group?: string
+  /** Level of the pyramid that the group has, to which paths are relative. */
+  readonly pyramidLevel?: number
   /** Whether an HDF5 file is followed to others, in its folder or in a named one. */
   readonly external?: boolean | string
 }
@@ -153,9 +155,10 @@ export const addPlaceOptions = (command: Command): Command =>
 
 /** Option of commands that open one level of a pyramid. `--level` is the level of compression. */
 export const pyramidLevelOption = () =>
-  new Option('--pyramid-level <number>', 'level of the pyramid in a Zarr group, from 0, the finest as a rule').argParser(
-    integerBetween(0, 999),
-  )
+  new Option(
+    '--pyramid-level <number>',
+    'level of the pyramid in a TIFF file or a Zarr group, from 0, the finest as a rule',
+  ).argParser(integerBetween(0, 999))
 
 const externalOption = () =>
   new Option(

@@ -1,4 +1,4 @@
-import { HyperslabError } from '../../runtime/index.ts'
+import { HyperslabError, type Tree } from '../../runtime/index.ts'
 import { type FoundTree, findTree, LabelledTree } from '../../runtime/tree.ts'
 import { oneLine, UsageError } from '../show/failure.ts'
 import { printError } from '../show/text.ts'
@@ -32,13 +32,28 @@ export async function openFound(
   const tree = await found.open({ ...reading, names, layer, notFound, ...followedBy(external) })
   try {
     for (const warning of tree.warnings) printError(`warning: ${oneLine(warning)}`)
-    if (tree.root.kind === 'array' && group !== undefined)
-      throw new UsageError(`--group is for groups, and ${location} is an array`)
-    return new LabelledTree(tree, group)
+    if (tree.root.kind === 'array' && (group ?? options.pyramidLevel) !== undefined)
+      throw new UsageError(`--group and --pyramid-level are for groups, and ${location} is an array`)
+    return new LabelledTree(tree, options.pyramidLevel === undefined ? group : await findLevel(tree, options.pyramidLevel, group))
   } catch (error) {
     await tree.close()
     throw error
   }
+}
+
+/** Returns the path of the group that is a level of the pyramid in another group. */
+async function findLevel({ root }: Tree, level: number, group = ''): Promise<string> {
+  const top = root.kind === 'array' || group === '' ? root : await root.group(group)
+  const pyramids = top.kind === 'array' ? [] : await top.levels()
+  const [pyramid] = pyramids
+  if (pyramid === undefined || pyramids.length > 1)
+    throw new UsageError(`--pyramid-level is for a group with one pyramid, and this one has ${pyramids.length || 'none'}`)
+  const { levels } = pyramid
+  const found = levels[level]
+  if (found === undefined) throw new UsageError(`there is no level ${level}: there are ${levels.length}, from 0`)
+  if (found.node.kind === 'group') return found.node.path
+  const names = levels.map(({ node }) => node.path)
+  throw new UsageError(`the levels are arrays: instead of --pyramid-level, name one of ${names.join(', ')}`)
 }
 
 /** @throws UsageError for options of other formats; closes the place then */

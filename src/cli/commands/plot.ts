@@ -28,7 +28,7 @@ import { hasFixedWidth, readResult, showShort } from '../show/elements.ts'
 import { UsageError } from '../show/failure.ts'
 import { BlockMeans, enlarge, flipRows, type Picture, pictureSize } from '../show/picture.ts'
 import { count, lineWidth, printable, printPicture, printResult, showBytes } from '../show/text.ts'
-import { addPlaceOptions, integerBetween, type JsonOption, PLACE, type PlaceOptions } from './options.ts'
+import { addPlaceOptions, integerBetween, type JsonOption, PLACE, type PlaceOptions, pyramidLevelOption } from './options.ts'
 import { openPlace } from './place.ts'
 import { addLabelOptions, type LabelOptions, type RawOption, rawOption, selectArray, shownAs } from './select.ts'
 
@@ -60,6 +60,7 @@ export function addPlot(program: Command): void {
     .option('--overwrite', 'with --output: replace an existing picture')
     .addOption(rawOption())
   addPlaceOptions(command)
+    .addOption(pyramidLevelOption())
     .addHelpText(
       'after',
       `

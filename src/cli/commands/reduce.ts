@@ -23,6 +23,7 @@ import {
   parseAxes,
   parseNumbers,
   parseRange,
+  pyramidLevelOption,
 } from './options.ts'
 import { openPlace } from './place.ts'
 import { addQueuedOptions, isQueued, performByQueue, printDryRun, type QueuedOptions } from './queue.ts'
@@ -88,6 +89,7 @@ export function addReduce(program: Command): void {
     )
   addLabelOptions(command).addOption(formatOption()).addOption(fullOption()).addOption(rawOption())
   addPlaceOptions(addQueuedOptions(command))
+    .addOption(pyramidLevelOption())
     .addHelpText(
       'after',
       `

@@ -7,7 +7,7 @@ import { elementJson, elementText, hasFixedWidth, isFloatType, type Result } fro
 import { EXIT, oneLine, UsageError } from '../show/failure.ts'
 import { print, printError, printLines, table } from '../show/text.ts'
 import { listArrays } from './head.ts'
-import { addPlaceOptions, type JsonOption, PLACE, type PlaceOptions } from './options.ts'
+import { addPlaceOptions, type JsonOption, PLACE, type PlaceOptions, pyramidLevelOption } from './options.ts'
 import { openPlace } from './place.ts'
 import { addQueuedOptions, isQueued, performByQueue, printDryRun, type QueuedOptions } from './queue.ts'
 import { performHere } from './reduce.ts'
@@ -29,6 +29,7 @@ export function addStats(program: Command): void {
     )
   addLabelOptions(command).addOption(rawOption())
   addPlaceOptions(addQueuedOptions(command))
+    .addOption(pyramidLevelOption())
     .addHelpText(
       'after',
       `
