@@ -116,9 +116,8 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (driver !== undefined) return `store-${driver}`
   // Loaded by programs that name it.
   if (/^(store\/persistent\/|tree\/persistent-cache$)/.test(room)) return 'persistent-cache'
-  // What several drivers need, and reading over HTTP does not.
-  if (/^store\/(blob|conditions|opfs\/web-locks)$/.test(room)) return 'store-more'
-  if (/^(core\/characters|array\/lazy\/(packing|signs))$/.test(room)) return 'names'
+  // Several drivers need it, and reading over HTTP does not.
+  if (/^store\/(blob|opfs\/web-locks)$/.test(room)) return 'store-more'
   // What opening a dataset needs of labels. Imports of other formats need some of it, and must not bring along what datasets compute with:
   // that names a package by a variable, which runtimes at the edge refuse to load.
   if (
@@ -127,70 +126,77 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
     )
   )
     return 'labels'
-  // What datasets compute with, and reading does not: in a file with more, bundlers would keep the rest with it.
-  if (labelled.has(id) && !reading.has(id)) return /^dataset\//.test(room) ? 'labelled' : 'lazy'
+  // One kB that datasets and Zarr need at once: checks of NetCDF may not bring the labelled layer along.
+  if (/^(core\/(member|text)|dataset\/dataset-file|dataset\/open\/open-checks)$/.test(room)) return 'array'
+  // The calls that open datasets: the entry file itself.
+  if (/^(runtime\/dataset|dataset\/open\/open-datasets?)$/.test(room)) return 'dataset'
+  // Datasets compute with these, and reading does not: in a file with more, bundlers would keep the rest with it.
+  if (labelled.has(id) && !reading.has(id)) return /^dataset\//.test(room) ? 'labelled' : 'labels'
+  // Reading the first values of a dataset loads these.
+  if (
+    /^(grid\/(split-list|order)|array\/(read-whole|part-stats|lazy\/(converted|picked|unpacking))|aggregate\/reduction|core\/dense)$/.test(
+      room,
+    )
+  )
+    return 'first-values'
   // What opening takes where sidecars can be listed, or have to be looked at again: no reduction may bring it along.
   if (/^af\/layers\/(listed|settled)$/.test(room)) return 'af-more'
   // What lists and points take is loaded with the first of them, at once.
-  if (/^(grid\/(list-pieces|list-projection|order)|kernels\/pick|engine\/lists|core\/copy-indices)$/.test(room)) return 'lists'
+  if (/^(grid\/(list-pieces|list-projection)|kernels\/pick|engine\/lists|core\/copy-indices)$/.test(room)) return 'lists'
   // What opening Zarr loads at once.
   if (room === 'adapters/zarr/metadata-names') return 'formats'
   if (zarrAtOnce.has(id) && !atOnce.has(id)) {
     if (/^adapters\/zarr\/(?!write\/)/.test(room)) return 'zarr-open'
-    // Codecs that containers share with Zarr must not load it.
-    if (/^codec\/(bounds|stream-decoder|platform-zlib|inflate)$/.test(room)) return 'streams'
-    if (/^(codec|kernels)\/(blosc|chain|steps|filters)/.test(room)) return 'codecs'
+    // Containers share these codecs with Zarr, and must not load it.
+    if (/^(codec|kernels)\/(bounds|platform-zlib|chain|steps|filters|checksums)/.test(room)) return 'formats'
   }
-  // What datasets load of it besides.
-  if (/^adapters\/zarr\/(nodes|complex-array|duration-units|words|single-byte)$/.test(room)) return 'zarr-nodes'
+  // Datasets load these besides.
+  if (/^adapters\/zarr\/(nodes|complex-array|duration-units|words|single-byte)$/.test(room)) return 'zarr-open'
+  // Opening any format begins with these reads of small objects.
+  if (/^store\/(conditions|http\/whole)$/.test(room)) return 'formats'
+  // Without a decoder of the platform, all of Zstandard is loaded with the first block.
+  if (/^codec\/(zstd|zstd-frames|zstd-wasm|zstd-wasm\.generated|stream-decoder)$/.test(room)) return 'zstd'
   // Statistics of chunks, which only containers have: other formats must not load containers with their values.
   if (/^(engine\/chunk-stats|af\/(layers\/(load-stats|statistics|chunk-stats)|format\/chunk-stats-table))$/.test(room))
     return 'af-stats'
   // What combines arrays and threads is loaded by programs that call it.
-  if (/^(array\/(combine|find-where|lazy\/(mosaic|concat|roll|zip|affine|scaled))|pool\/(spawn|thread|pool))$/.test(room))
+  if (/^(array\/(combine|find-where|lazy\/(mosaic|concat|roll|zip))|pool\/(spawn|thread|pool))$/.test(room))
     return room.startsWith('pool/') ? 'pool' : 'combine'
   // What most methods of an array load first: in one file, since each file that is asked for takes its time.
-  if (
-    /^(grid\/overlap|aggregate\/(cells|reduction)|array\/(iteration|visit|missing-test|part-stats|reductions\/runs|lazy\/missing-as))$/.test(
-      room,
-    )
-  )
+  if (/^(grid\/overlap|aggregate\/cells|array\/(iteration|visit|missing-test|reductions\/runs|lazy\/missing-as))$/.test(room))
     return 'more'
   // What opening a dataset loads, and what reading its first values loads, in a file each: they are asked for one after the other. What they
   // share with entries stays apart, or these would bring them along.
   // The table of formats, with what opens by it; containers and flat files as nodes are loaded by the first of them.
   if (/^tree\/(open-tree|signature)$/.test(room)) return 'formats'
   // Options of requests are checked by all that open places, which must not bring the table of formats along.
-  if (room === 'tree/url-options') return 'location'
+  if (/^tree\/(location|url-options)$/.test(room)) return 'array'
   if (/^(af\/nodes|array\/flat-group)$/.test(room)) return 'flat-nodes'
-  const shared = /^(?:tree\/(location|formats)|dataset\/(dataset-file)|engine\/(chunk-values|write-box))$/.exec(room)
-  if (shared) return shared.slice(1).find(Boolean)
+  if (/^(tree\/formats|engine\/chunk-values)$/.test(room)) return 'formats'
+  if (room === 'engine/write-box') return 'write-box'
   if (
     /^dataset\/(open\/(raw-variable|group-variables|dataset-file)|cf\/(decode|bounds)|time\/(units|dates)|coordinate-memory|read-parts|with-times)$/.test(
       room,
     )
   )
     return 'opening'
-  if (
-    /^(engine\/(segment-reads|segments|visit-box|visit-chunks)|codec\/lz4-(front|segments)|array\/(values|write|lazy\/(converted|picked|unpacking)))$/.test(
-      room,
-    )
-  )
+  if (/^(engine\/(segment-reads|segments|visit-box|visit-chunks)|codec\/lz4-(front|segments)|array\/(values|write))$/.test(room))
     return 'values'
-  // What names, metadata and checksums of other formats take: of a few kB, which no larger file may bring along.
-  if (!reading.has(id) && /^(core\/(base64|json|member|text|foreign-key|url-names|quoted|default-fill)|store\/whole)$/.test(room))
-    return 'names'
-  if (room === 'codec/checksums') return 'checksums'
+  // Names and metadata of other formats, which their table needs, too.
+  if (/^(core\/characters|array\/lazy\/(packing|signs|scaled|affine))$/.test(room)) return 'formats'
+  if (!reading.has(id) && /^(core\/(base64|json|foreign-key|url-names|quoted|default-fill)|store\/whole)$/.test(room))
+    return 'formats'
   if (!atOnce.has(id))
     return /^(aggregate|array\/reductions|kernels(?!\/((rare-)?filters|late-kernels|tiff)\b))\//.test(room)
       ? 'reductions'
       : /\/node_modules\/(fzstd)\//.exec(id)?.[1]
-  if (/^array\/(source|missing|lazy\/(elementwise|derive|picks))$/.test(room)) return 'array'
   if (/^codec\//.test(room)) return 'engine'
   // The calls that open containers come with them.
   if (room === 'tree/containers') return 'af'
   // What is of no layer would be called `index`.
   const layer = /^(core|kernels|grid|aggregate|array|pool|store|engine|af)\//.exec(room)?.[1]
+  // A page that reads anything needs these.
+  if (reading.has(id) && /^(grid|array|store)$/.test(layer)) return 'array'
   // What other parts of the package need at once, and reading only later: bundlers would keep it with the rest of its file.
   return layer === undefined || reading.has(id) ? layer : /^(store|af)$/.test(layer) ? `${layer}-more` : 'more'
 }

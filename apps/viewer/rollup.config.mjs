@@ -27,7 +27,7 @@ const FIRST_MAP = [
   'opening',
   'stored',
   'start',
-  'whole',
+  'first-values',
   'netcdf-nodes',
   'flat-nodes',
   'probed',

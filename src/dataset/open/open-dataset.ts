@@ -1,10 +1,9 @@
-import { SCALAR_CHECKS } from '../../array/source.ts'
-import { type Checks, checkOptions } from '../../core/options.ts'
+import { checkOptions } from '../../core/options.ts'
 import { checkUrlOptions, type Location } from '../../tree/location.ts'
-import { URL_CHECKS } from '../../tree/url-options.ts'
 import type { Dataset, UnknownTypes, VariableTypes } from '../dataset.ts'
-import { DECODE_CHECKS, type DecodeOptions } from '../dataset-file.ts'
+import type { DecodeOptions } from '../dataset-file.ts'
 import type { DatasetFileOptions } from './dataset-file.ts'
+import { OPEN_DATASET_CHECKS } from './open-checks.ts'
 
 /** Options of `openDataset`. */
 export interface OpenDatasetOptions<V extends VariableTypes = VariableTypes> extends DecodeOptions, DatasetFileOptions {
@@ -13,20 +12,6 @@ export interface OpenDatasetOptions<V extends VariableTypes = VariableTypes> ext
    * `get` returns these types.
    */
   readonly variables?: V
-}
-
-export const OPEN_DATASET_CHECKS: Checks<OpenDatasetOptions> = {
-  ...DECODE_CHECKS,
-  ...SCALAR_CHECKS,
-  ...URL_CHECKS,
-  pool: 'WorkerPool',
-  budget: 'MemoryBudget',
-  cache: 'BlockCache',
-  names: 'list of strings',
-  external: 'boolean or object',
-  group: 'string',
-  level: 'integer from 0',
-  variables: 'plain object',
 }
 
 /**

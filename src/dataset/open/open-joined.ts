@@ -6,7 +6,8 @@ import { type Location, resolveLocation } from '../../tree/location.ts'
 import { isRemote } from '../../tree/not-found.ts'
 import { CONCAT_DATASETS_CHECKS, type ConcatDatasetsOptions } from '../concat-options.ts'
 import type { Dataset, VariableTypes } from '../dataset.ts'
-import { OPEN_DATASET_CHECKS, type OpenDatasetOptions, openDataset } from './open-dataset.ts'
+import { OPEN_DATASET_CHECKS } from './open-checks.ts'
+import { type OpenDatasetOptions, openDataset } from './open-dataset.ts'
 
 /**
  * Options of `openDatasets`: those of `openDataset` for each file, and those of joining. `onProgress`
