@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { openDataset } from '../../src/dataset/open/open-dataset.ts'
-import { createZarr } from '../../src/runtime/zarr.ts'
+import { createZarr, openZarr } from '../../src/runtime/zarr.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
 
 /** Writes a group of version 3 with the arrays `x` and `t`. */
@@ -37,14 +37,15 @@ async function write2(store: MemoryStore, path: string, isConsolidated: boolean)
     await store.put(`${path}/${name}`, new TextEncoder().encode(JSON.stringify(document)))
 }
 
-/** Returns what a server of a store answers with status 404 while the dataset is opened and read. */
-async function missing(store: MemoryStore, path: string): Promise<string[]> {
-  const found: string[] = []
+/** Returns a `fetch` that answers from a store, and records all keys and those that are missing. */
+function serve(store: MemoryStore): { fetch: never; asked: string[]; missing: string[] } {
+  const [asked, missing]: string[][] = [[], []]
   const fetch = async (url: string, { method, headers }: RequestInit = {}): Promise<Response> => {
     const key = new URL(url).pathname.slice(1)
+    asked!.push(key)
     const known = await store.stat(key)
     if (known === undefined) {
-      found.push(key)
+      missing!.push(key)
       return new Response(null, { status: 404 })
     }
     const { size } = known
@@ -54,16 +55,25 @@ async function missing(store: MemoryStore, path: string): Promise<string[]> {
     const given = { 'content-length': String(end - start), etag: '"1"', 'content-range': `bytes ${start}-${end - 1}/${size}` }
     return new Response(body, { status: range === null ? 200 : 206, headers: given })
   }
-  const ds = await openDataset(`https://data.example/${path}`, { fetch: fetch as never, names: ['x', 't'] })
+  return { fetch: fetch as never, asked: asked!, missing: missing! }
+}
+
+/** Returns what a server of a store answers with status 404 while the dataset is opened and read. */
+async function missing(store: MemoryStore, path: string): Promise<string[]> {
+  const { fetch, asked, missing } = serve(store)
+  const ds = await openDataset(`https://data.example/${path}`, { fetch, names: ['x', 't'] })
   expect([...((await ds.get('t').values()) as Float32Array)]).toEqual([1, 1, 1, 1])
-  return found.map((key) => (key === path ? 'the place itself' : key.slice(path.length + 1)))
+  // No metadata are requested twice.
+  const metadata = asked.filter((key) => /(zarr\.json|\.z[a-z]+)$/.test(key) && key !== path)
+  expect(metadata).toEqual([...new Set(metadata)])
+  return missing.map((key) => (key === path ? 'the place itself' : key.slice(path.length + 1)))
 }
 
 const CASES: [title: string, row: string, write: typeof write3, isConsolidated: boolean, missing: string[]][] = [
   ['Zarr 3 with consolidated metadata', 'Zarr 3', write3, true, []],
   ['Zarr 3 without', 'Zarr 3', write3, false, []],
   ['Zarr 2 with consolidated metadata', 'Zarr 2 with consolidated metadata', write2, true, ['zarr.json']],
-  ['Zarr 2 without', 'Zarr 2 without', write2, false, ['zarr.json', '.zmetadata', '.zarray']],
+  ['Zarr 2 without', 'Zarr 2 without', write2, false, ['zarr.json', '.zmetadata']],
 ]
 
 test.each(CASES)('opening %s requests no missing object but those that docs/places.md names', async (...given) => {
@@ -75,4 +85,16 @@ test.each(CASES)('opening %s requests no missing object but those that docs/plac
   const listed = (keys: string[]): string => keys.map((key) => (key.includes(' ') ? key : `\`${key}\``)).join(', ') || 'none'
   const page = readFileSync(new URL('../../docs/places.md', import.meta.url), 'utf8')
   expect(page).toContain(`| ${row} | ${listed(named)} | ${listed(other)} |`)
+})
+
+test('a group of Zarr 2 above the given names is not requested as an array, and an array at the root still opens', async () => {
+  const store = new MemoryStore()
+  await write2(store, 'demo.zarr/inner', false)
+  await store.put('demo.zarr/.zgroup', new TextEncoder().encode('{"zarr_format":2}'))
+  const { fetch, missing } = serve(store)
+  const group = await openZarr('https://data.example/demo.zarr', { fetch, kind: 'group', names: ['inner/x'] })
+  expect(await group.groups()).toEqual(['inner'])
+  expect(missing).toEqual(['demo.zarr/zarr.json', 'demo.zarr/.zmetadata', 'demo.zarr/.zattrs'])
+  const root = await openZarr('https://data.example/demo.zarr/inner/x', { fetch, kind: 'array' })
+  expect(root.shape).toEqual([4])
 })

@@ -162,6 +162,8 @@ export class ZarrStore {
   readonly #options: HierarchyOptions
   #hierarchy: Hierarchy
   #children = new Map<string, Promise<(ZarrNode | UnreadableNode)[]>>()
+  /** Readable nodes of these lists, by path. */
+  #listed = new Map<string, ZarrNode>()
   /** Paths of the groups that were found. */
   #groups = new Set<string>()
   /** Finds fields of structures. Loaded for the first path without a node, and the first such array. */
@@ -188,6 +190,12 @@ export class ZarrStore {
     // Reads have not yet shown whether a node exists at the opened location itself.
     if (node !== undefined || path !== '') await settle()
     return node ?? this.unknown(path)
+  }
+
+  /** Returns a node as the list of its group described it. Reads its metadata if the group was not listed. */
+  async listed(path: string): Promise<ZarrNode> {
+    this.opened.checkOpen()
+    return this.#listed.get(path) ?? this.node(path)
   }
 
   async #find(path: string): Promise<ZarrNode | undefined> {
@@ -232,7 +240,13 @@ export class ZarrStore {
     if (known !== undefined) return known
     const read = this.opened.absences.settled(() => this.#read(path, structure))
     this.#children.set(path, read)
-    read.catch(() => this.#children.delete(path))
+    const listed = this.#listed
+    read.then(
+      (nodes) => {
+        for (const node of nodes) if (node.kind !== 'unreadable') listed.set(node.path, node)
+      },
+      () => this.#children.delete(path),
+    )
     return read
   }
 
@@ -299,6 +313,7 @@ export class ZarrStore {
 
   #forgetNodes(): void {
     this.#children = new Map()
+    this.#listed = new Map()
     this.#groups = new Set()
     this.#fields = undefined
     this.#hierarchy = new Hierarchy(this.#reader, this.#options)
@@ -349,6 +364,15 @@ export class ZarrGroup extends Printable implements AsyncDisposable {
    */
   arrays(): Promise<string[]> {
     return this.#names('array')
+  }
+
+  /**
+   * Opens a node as the list of the group described it, without reading its metadata again.
+   * @internal
+   */
+  async listedNode(name: string): Promise<ZarrArray | ZarrGroup> {
+    const node = await this.#store.listed(this.#at(name))
+    return node.kind === 'array' ? this.#store.array(node) : new ZarrGroup(this.#store, node)
   }
 
   /** Returns the names of the groups in it; as {@link arrays}. */

@@ -204,12 +204,18 @@ export class Hierarchy {
     // Behind a server that lists nothing, each absent object is an error in the console of a page. There the
     // version is found first. Elsewhere all are requested at once, because a round trip costs more.
     const isInSteps = this.#version === undefined && this.#reader.list === undefined
+    // There, a root and a path above the given names are usually groups, so `.zarray` is requested last.
+    const isGroupFirst = this.#reader.list === undefined && (isRoot ? isInSteps : this.#isAboveNames(path))
+    let group: Promise<unknown> | undefined
+    const arrayAfterGroup = async (consolidated: Promise<unknown> | undefined): Promise<unknown> => {
+      if ((await consolidated) !== undefined) return undefined
+      group = get('.zgroup')
+      return (await group) === undefined ? get('.zarray') : undefined
+    }
     const askOlder = (): Promise<unknown>[] => {
       if (!mayBe(2)) return []
-      const second = isRoot && isTogether ? get('.zmetadata') : get('.zattrs')
-      const array = (): Promise<unknown> => get('.zarray')
-      const isKnown = isInSteps && isRoot && isTogether
-      return [isKnown ? second.then((found) => (found === undefined ? array() : undefined)) : array(), second]
+      const consolidated = isRoot && isTogether ? get('.zmetadata') : undefined
+      return [isGroupFirst ? arrayAfterGroup(consolidated) : get('.zarray'), consolidated ?? get('.zattrs')]
     }
     let older = isInSteps ? [] : askOlder()
     // If version 3 exists, failures of the others do not matter.
@@ -231,13 +237,21 @@ export class Hierarchy {
       return this.#known.documents
     }
     if (!mayBe(2)) return undefined
-    const [attributes, group] = await Promise.all([
+    const [attributes, found] = await Promise.all([
       isRoot && isTogether ? get('.zattrs') : second,
-      array === undefined ? get('.zgroup') : undefined,
+      array === undefined ? (group ?? get('.zgroup')) : undefined,
     ])
-    if (array === undefined && group === undefined) return undefined
+    if (array === undefined && found === undefined) return undefined
     if (isRoot) this.#version = 2
-    return { array, group, attributes }
+    return { array, group: found, attributes }
+  }
+
+  /** Whether the option `names` lists a path below this one. */
+  #isAboveNames(path: string): boolean {
+    if (this.#options.names === undefined) return false
+    this.#named ??= folderOf(this.#options.names)
+    const [name] = this.#named.find(path).names
+    return name !== undefined
   }
 
   async #get(key: string): Promise<unknown> {

@@ -97,11 +97,13 @@ class ZarrGroupNode implements GroupNode {
   }
 
   async array(path: string): Promise<ArrayNode> {
-    return arrayNode(await this.#group.array(path), this.#holder)
+    const node = await this.#group.listedNode(path)
+    return arrayNode(node.kind === 'array' ? node : await this.#group.array(path), this.#holder)
   }
 
   async group(path: string): Promise<GroupNode> {
-    return new ZarrGroupNode(await this.#group.group(path), this.#holder)
+    const node = await this.#group.listedNode(path)
+    return new ZarrGroupNode(node.kind === 'group' ? node : await this.#group.group(path), this.#holder)
   }
 
   async levels(): Promise<NodePyramid[]> {

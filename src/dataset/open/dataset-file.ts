@@ -32,6 +32,9 @@ export async function openDatasetFile(
   { group, level, ...options }: DatasetFileOptions & Pick<DecodeOptions, 'signal'>,
 ): Promise<DatasetFile> {
   const { names, external } = options
+  // The coordinates are read right after the metadata. Loading their readers during these requests saves a
+  // round trip.
+  import('../../array/read-whole.ts').catch(() => undefined)
   const found = await locateTree(location, options)
   await found.checkOptions('openDataset', { names, external })
   const tree = await found.open(options)
