@@ -268,7 +268,20 @@ const WITHOUT = {
   fileMethods: ['toString', 'arrays', 'array', 'delete', 'attributeIndex', 'layers', 'stats', 'warnings', 'flush', 'close'],
   whereMethods: ['count'],
   datasetMethods: [
-    ...['get', 'isel', 'assign', 'merge', 'rename', 'swapDims', 'setCoords', 'drop', 'version', 'close', 'toString'],
+    ...[
+      'get',
+      'isel',
+      'assign',
+      'merge',
+      'rename',
+      'swapDims',
+      'setCoords',
+      'drop',
+      'omittedGroups',
+      'version',
+      'close',
+      'toString',
+    ],
     ...['groupBy', 'resample', 'fillna'],
   ],
   dataArrayMethods: [

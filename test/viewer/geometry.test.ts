@@ -244,7 +244,7 @@ test('ticks are round numbers, and at least two', () => {
       (low, span, about) => {
         const ticks = ticksBetween({ low, high: low + span }, about)
         expect(ticks.length).toBeGreaterThanOrEqual(2)
-        expect(ticks.length).toBeLessThanOrEqual(about + 3)
+        expect(ticks.length).toBeLessThanOrEqual(about + 1)
       },
     ),
   )

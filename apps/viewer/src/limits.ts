@@ -96,5 +96,8 @@ export function ticksBetween({ low, high }: Limits, about: number, log = false):
   while (at > 0 && between(steps[at]!)[1] < 2) at--
   const step = steps[at]!
   const [first, count] = between(step)
-  return Array.from({ length: Math.max(0, count) }, (_, i) => Number(((first + i) * step).toPrecision(12)))
+  const every = Math.max(1, Math.ceil(count / (about + 1)))
+  return Array.from({ length: Math.ceil(Math.max(0, count) / every) }, (_, i) =>
+    Number(((first + i * every) * step).toPrecision(12)),
+  )
 }
