@@ -32,8 +32,8 @@ export async function openFound(
   const tree = await found.open({ ...reading, names, layer, notFound, ...followedBy(external) })
   try {
     for (const warning of tree.warnings) printError(`warning: ${oneLine(warning)}`)
-    if (tree.root.kind === 'array' && (group ?? options.pyramidLevel) !== undefined)
-      throw new UsageError(`--group and --pyramid-level are for groups, and ${location} is an array`)
+    const ofGroups = group === undefined ? options.pyramidLevel !== undefined && '--pyramid-level' : '--group'
+    if (tree.root.kind === 'array' && ofGroups) throw new UsageError(`${ofGroups} is for groups, and ${location} is an array`)
     return new LabelledTree(tree, options.pyramidLevel === undefined ? group : await findLevel(tree, options.pyramidLevel, group))
   } catch (error) {
     await tree.close()
