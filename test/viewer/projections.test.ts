@@ -157,3 +157,15 @@ test('cells with missing nodes contain no place', () => {
   expect(onGrid(0.5, 0.5)).toEqual([0.25, 0.5])
   expect(onGrid(1.5, 0.5)).toBeUndefined()
 })
+
+test('places in no order yield positions within the grid', () => {
+  const next = random(7)
+  const count = 192
+  const positions = Array.from({ length: count }, (_, i) => i / count)
+  const degrees = (most: number): number[] =>
+    Array.from({ length: count * count }, () => (next(2 * most * 1000) - most * 1000) / 1000)
+  const onGrid = gridOf({ latitudes: degrees(90), longitudes: degrees(180), rows: positions, columns: positions })
+  const found = Array.from({ length: 200 }, () => onGrid(next(360) - 180, next(180) - 90)).filter((at) => at !== undefined)
+  expect(found.length).toBeGreaterThan(0)
+  for (const [right, down] of found) expect(Math.min(right, down) >= 0 && Math.max(right, down) <= 1).toBe(true)
+})

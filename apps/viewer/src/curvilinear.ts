@@ -11,13 +11,23 @@ export interface Nodes {
   readonly columns: readonly number[]
 }
 
-/** Side of a bucket in degrees. */
-const BUCKET = 2
-const ACROSS = 360 / BUCKET
+/** Most entries of cells in buckets. Grids of places that belong together have far fewer. */
+const MOST_ENTRIES = 2 ** 20
+/** Largest side of a bucket in degrees, and buckets along the latitudes of a grid. */
+const [WIDEST, MOST_BUCKETS] = [2, 64]
 
 const turned = (longitude: number, around: number): number => longitude - 360 * Math.round((longitude - around) / 360)
-const bucketOf = (longitude: number, latitude: number): number =>
-  Math.floor((latitude + 90) / BUCKET) * ACROSS + (((Math.floor((longitude + 180) / BUCKET) % ACROSS) + ACROSS) % ACROSS)
+
+/** Returns the number of buckets around the globe, so that each bucket has few cells. */
+function bucketsAround(latitudes: ArrayLike<number>): number {
+  let [south, north] = [90, -90]
+  for (let i = 0; i < latitudes.length; i++) {
+    const latitude = latitudes[i]!
+    if (latitude < south) south = latitude
+    if (latitude > north) north = latitude
+  }
+  return Math.ceil(360 / Math.min(WIDEST, Math.max(1e-3, (north - south) / MOST_BUCKETS)))
+}
 
 /**
  * Returns a function that finds places. It splits each cell of four nodes into two triangles, and
@@ -26,6 +36,13 @@ const bucketOf = (longitude: number, latitude: number): number =>
 export function gridOf({ latitudes, longitudes, rows, columns }: Nodes): OnGrid {
   const buckets = new Map<number, number[]>()
   const width = columns.length
+  const around = bucketsAround(latitudes)
+  const [rowOf, columnOf] = [90, 180].map((shift) => (degrees: number) => Math.floor(((degrees + shift) * around) / 360)) as [
+    (latitude: number) => number,
+    (longitude: number) => number,
+  ]
+  const bucketAt = (down: number, right: number): number => down * around + (((right % around) + around) % around)
+  let entries = 0
   /** Returns longitude and latitude of the nodes of a cell, within half a turn of the first one. */
   const cornersOf = (cell: number): [lon: number, lat: number][] =>
     [cell, cell + 1, cell + width, cell + width + 1].map((node) => [
@@ -38,17 +55,18 @@ export function gridOf({ latitudes, longitudes, rows, columns }: Nodes): OnGrid 
       const corners = cornersOf(cell)
       const [lons, lats] = [corners.map(([lon]) => lon), corners.map(([, lat]) => lat)]
       const [west, east, south, north] = [Math.min(...lons), Math.max(...lons), Math.min(...lats), Math.max(...lats)]
-      if (!(east - west < 90 && south >= -90 && north <= 90)) continue
-      for (let lat = Math.floor(south / BUCKET) * BUCKET; lat <= north; lat += BUCKET)
-        for (let lon = Math.floor(west / BUCKET) * BUCKET; lon <= east; lon += BUCKET) {
-          const bucket = bucketOf(lon, lat)
+      if (!(east - west < 90 && south >= -90 && north <= 90) || entries > MOST_ENTRIES) continue
+      for (let down = rowOf(south); down <= rowOf(north); down++)
+        for (let right = columnOf(west); right <= columnOf(east); right++) {
+          entries++
+          const bucket = bucketAt(down, right)
           const cells = buckets.get(bucket)
           if (cells === undefined) buckets.set(bucket, [cell])
           else cells.push(cell)
         }
     }
   return (longitude, latitude) => {
-    for (const cell of buckets.get(bucketOf(longitude, latitude)) ?? []) {
+    for (const cell of buckets.get(bucketAt(rowOf(latitude), columnOf(longitude))) ?? []) {
       const corners = cornersOf(cell)
       const lon = turned(longitude, corners[0]![0])
       const [row, column] = [Math.floor(cell / width), cell % width]

@@ -152,7 +152,8 @@ export class Subject {
 /** Adds the direction of the rows of a plane, if only two-dimensional latitudes define it. */
 async function withNorth(dataset: Dataset, axis: Axis, x: string): Promise<Axis> {
   const places = axis.kind === undefined && !axis.isGrid ? placesOf(dataset, axis.dim, x) : undefined
-  return places === undefined ? axis : { ...axis, runsNorth: await runsNorth(places) }
+  // Coastlines read the same arrays, and report errors.
+  return places === undefined ? axis : { ...axis, runsNorth: await runsNorth(places).catch(() => undefined) }
 }
 
 const isPlane = (array: DataArray): boolean => array.dims.length >= 2 && isNumeric(array)

@@ -231,7 +231,10 @@ async function read(): Promise<void> {
 
 async function readMap(shown: Subject, signal: AbortSignal): Promise<void> {
   const { isMap, known } = shown
-  const loading = shown.loadCoasts()
+  // A picture without coastlines is better than none.
+  const loading = shown.loadCoasts().catch((error: unknown) => {
+    if (!signal.aborted) showError('view-error', error)
+  })
   const frame = await frames.read(shown, state, signal)
   const extent = await known
   // Two-dimensional coordinates may be large. Their pictures are drawn first without coastlines.
