@@ -66,7 +66,7 @@ const MISFITS: Record<string, () => unknown> = {
 type Method = readonly unknown[]
 
 /** Methods that are not offered to callers, or inherited from maps. */
-const INTERNAL = ['changeShape', 'reduce', 'typed', 'keys', 'values', 'entries', 'forEach', 'clear']
+const INTERNAL = ['changeShape', 'reduce', 'typed', 'listedNode', 'keys', 'values', 'entries', 'forEach', 'clear']
 
 interface Kind {
   readonly make: () => unknown
@@ -252,6 +252,7 @@ const KINDS: Record<string, Kind> = {
       interp: [{ x: 12 }, {}],
       describe: [{}],
       version: [],
+      omittedGroups: [],
       assign: [{ u: { dims: ['x'], data: [1, 2, 3], attrs: {} } }],
       merge: [new dataset.Dataset({})],
       rename: [{ t: 'u' }],
