@@ -195,8 +195,8 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (room === 'tree/containers') return 'af'
   // What is of no layer would be called `index`.
   const layer = /^(core|kernels|grid|aggregate|array|pool|store|engine|af)\//.exec(room)?.[1]
-  // A page that reads anything needs these.
-  if (reading.has(id) && /^(grid|array|store)$/.test(layer)) return 'array'
+  // A page that reads anything needs these. Modules of `grid` stay apart: `slice` alone must not bring along what arrays load later.
+  if (reading.has(id) && /^(array|store)$/.test(layer)) return 'array'
   // What other parts of the package need at once, and reading only later: bundlers would keep it with the rest of its file.
   return layer === undefined || reading.has(id) ? layer : /^(store|af)$/.test(layer) ? `${layer}-more` : 'more'
 }

@@ -25,7 +25,7 @@ async function bundleAll(app) {
     const script = new URL('bundle.mjs', import.meta.url).pathname
     const { code, stdout, stderr } = await execute(process.execPath, [script, name, app.folder, folder], {
       cwd: app.folder,
-      seconds: 40,
+      seconds: 120,
     })
     const error = code === 0 ? undefined : `${name} ended with ${code}\n${stderr || stdout}`
     const sliceBytes = error === undefined ? gzipSync(readFileSync(join(folder, 'slice.js')), { level: 9 }).length : undefined
