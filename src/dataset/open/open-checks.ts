@@ -4,7 +4,10 @@ import { URL_CHECKS } from '../../tree/url-options.ts'
 import { DECODE_CHECKS, type DecodeOptions } from '../dataset-file.ts'
 import type { DatasetFileOptions } from './dataset-file.ts'
 
-/** Checks of the options of `openDataset`, whose chunk exports nothing else than the public calls. */
+/**
+ * Checks of the options of `openDataset`. They have a module of their own, because the file of
+ * `hyperslab/dataset` may export public calls only.
+ */
 export const OPEN_DATASET_CHECKS: Checks<DatasetFileOptions & DecodeOptions & { readonly variables?: object }> = {
   ...DECODE_CHECKS,
   ...SCALAR_CHECKS,
