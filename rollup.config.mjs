@@ -126,21 +126,24 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
     )
   )
     return 'labels'
-  // One kB that datasets and Zarr need at once: checks of NetCDF may not bring the labelled layer along.
-  if (/^(core\/(member|text)|dataset\/dataset-file|dataset\/open\/open-checks)$/.test(room)) return 'array'
+  // One kB that datasets and Zarr need at once: checks of NetCDF may not bring the labelled layer along. Nor may iteration and conversions,
+  // which need as much.
+  if (
+    /^(core\/(dense|member|tensor-index|text)|array\/(missing-test|part-stats)|dataset\/(dataset-file|open\/open-checks))$/.test(
+      room,
+    )
+  )
+    return 'array'
   // The calls that open datasets: the entry file itself.
   if (/^(runtime\/dataset|dataset\/open\/open-datasets?)$/.test(room)) return 'dataset'
   // Datasets compute with these, and reading does not: in a file with more, bundlers would keep the rest with it.
   if (labelled.has(id) && !reading.has(id)) return /^dataset\//.test(room) ? 'labelled' : 'labels'
-  // Reading the first values of a dataset loads these.
-  if (
-    /^(grid\/(split-list|order)|array\/(read-whole|part-stats|lazy\/(converted|picked|unpacking))|aggregate\/reduction|core\/dense)$/.test(
-      room,
-    )
-  )
-    return 'first-values'
+  // Reading the first values of a dataset needs these: they come with the formats, not after them.
+  if (/^array\/(read-whole|lazy\/(converted|picked|unpacking))$/.test(room)) return 'formats'
   // What opening takes where sidecars can be listed, or have to be looked at again: no reduction may bring it along.
   if (/^af\/layers\/(listed|settled)$/.test(room)) return 'af-more'
+  // The entry for plans has these alone.
+  if (/^grid\/(split-list|order)$/.test(room)) return 'split-list'
   // What lists and points take is loaded with the first of them, at once.
   if (/^(grid\/(list-pieces|list-projection)|kernels\/pick|engine\/lists|core\/copy-indices)$/.test(room)) return 'lists'
   // What opening Zarr loads at once.
@@ -163,7 +166,11 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   if (/^(array\/(combine|find-where|lazy\/(mosaic|concat|roll|zip))|pool\/(spawn|thread|pool))$/.test(room))
     return room.startsWith('pool/') ? 'pool' : 'combine'
   // What most methods of an array load first: in one file, since each file that is asked for takes its time.
-  if (/^(grid\/overlap|aggregate\/cells|array\/(iteration|visit|missing-test|reductions\/runs|lazy\/missing-as))$/.test(room))
+  if (
+    /^(grid\/overlap|aggregate\/(cells|reduction)|array\/(iteration|visit|missing-test|reductions\/runs|lazy\/(missing-as|view-bulk)))$/.test(
+      room,
+    )
+  )
     return 'more'
   // What opening a dataset loads, and what reading its first values loads, in a file each: they are asked for one after the other. What they
   // share with entries stays apart, or these would bring them along.

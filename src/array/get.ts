@@ -5,7 +5,6 @@ import { type Check, type Checks, checkOptions } from '../core/options.ts'
 import { showShape, sizeOf } from '../core/shape.ts'
 import { copyTensor, type Tensor, type TensorLike, tensorOf } from '../core/tensor.ts'
 import { isPoints, type Plan, type PlanOptions, planChecked } from '../grid/plan.ts'
-import type { SplitList } from '../grid/read-regions.ts'
 import { type ResolvedSelection, resolveSelection, type Selection, type SelectionPart } from '../grid/selection.ts'
 import { checkBytes, MAX_RESULT_BYTES } from './bounds.ts'
 import { type BlockSource, bytesOf } from './source.ts'
@@ -88,9 +87,7 @@ export async function planSelection<D extends DType>(
   const resolved = resolveChecked(call, source, selection, options, checks)
   const below = resolved.parts.some(isListed) ? await source.bulk?.below?.(resolved) : undefined
   const { source: base, selection: own } = below ?? { source, selection: resolved }
-  // Loaded lazily: programs without lists never pay for it.
-  const lists = own.parts.some(isListed) ? await listPieces() : undefined
-  return [base, planResolved(base, own, options, lists?.splitList)]
+  return [base, await planResolved(base, own, options)]
 }
 
 const isListed = ({ picks }: SelectionPart): boolean => isPoints(picks)
@@ -108,18 +105,15 @@ export const resolveChecked = (
     return resolveSelection(selection, source.shape, source)
   })
 
-/**
- * Plans a selection; errors name the array.
- * @param cutPicks needed for selections with lists or points
- */
-export function planResolved(
+/** Plans a selection; errors name the array. The first one with a list or points loads their planning. */
+export async function planResolved(
   source: BlockSource,
   selection: ResolvedSelection,
   { strategy, density }: PlanOptions,
-  cutPicks: SplitList | undefined,
-): Planned {
+): Promise<Planned> {
+  const lists = selection.parts.some(isListed) ? await listPieces() : undefined
   const context = { strategy, density, steps: source.capabilities?.steps, elementBytes: bytesOf(source.dtype) }
-  return { selection, plan: named(source, () => planChecked(selection, source.chunks, context, cutPicks)) }
+  return { selection, plan: named(source, () => planChecked(selection, source.chunks, context, lists?.splitList)) }
 }
 
 /** Runs `work`; its errors name the array. */

@@ -6,7 +6,6 @@ import { stridesOf } from '../core/shape.ts'
 import { type Tensor, tensorOf, viewTensor } from '../core/tensor.ts'
 import { boxShape } from '../grid/range.ts'
 import type { ResolvedSelection } from '../grid/selection.ts'
-import { splitList } from '../grid/split-list.ts'
 import { planResolved } from './get.ts'
 import type { BlockSource } from './source.ts'
 import { foldTensor, move, type Planned, type TransferOptions, type Views } from './transfers.ts'
@@ -19,7 +18,7 @@ export const writeResolved = <D extends DType>(
   values: Values<D>,
   options: TransferOptions,
 ): Promise<void> =>
-  within(source.label ?? {}, () => writeSelection(source, planResolved(source, resolved, options, splitList), values, options))
+  within(source.label ?? {}, async () => writeSelection(source, await planResolved(source, resolved, options), values, options))
 
 /**
  * Writes `values` to a selection. A block is read first only if it contains unselected elements.

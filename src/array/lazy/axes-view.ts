@@ -10,6 +10,7 @@ import { combinedPick, composePick, isAlongAxis, type ViewOf, viewParts } from '
 import { isPointsView, viewPoints } from './view-points.ts'
 
 const body = () => import('./picked.ts')
+const bulkBody = () => import('./view-bulk.ts')
 const points = () => import('./read-points.ts')
 
 /** Changes of the axes of a source by a view. */
@@ -68,16 +69,17 @@ function viewOn<D extends DType>(
       }),
       requests: async (boxes) => (await body()).requestsOfView(view, boxes),
       ...(bulk.read && { read: async (...asked) => (await body()).readManyOfView(view, ...asked) }),
-      ...(bulk.written && !picks.some(isListed) && { written: async (...asked) => (await body()).writtenOfView(view, ...asked) }),
+      ...(bulk.written &&
+        !picks.some(isListed) && { written: async (...asked) => (await bulkBody()).writtenOfView(view, ...asked) }),
       ...(bulk.visit &&
         capabilities?.steps && {
           visit: async function* (...asked) {
-            yield* (await body()).visitView(source, view, ...asked)
+            yield* (await bulkBody()).visitView(source, view, ...asked)
           },
         }),
       ...(bulk.reduce &&
         capabilities?.steps &&
-        forwards && { reduce: async (...asked) => (await body()).reduceView(view, ...asked) }),
+        forwards && { reduce: async (...asked) => (await bulkBody()).reduceView(view, ...asked) }),
     },
   })
   VIEWS.set(source, view)

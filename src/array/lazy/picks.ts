@@ -3,7 +3,7 @@ import type { DType } from '../../core/dtype.ts'
 import type { Signal } from '../../core/signal.ts'
 import { type AxisView, type Tensor, tensorOf } from '../../core/tensor.ts'
 import { findProgression } from '../../grid/list.ts'
-import { type Box, boxShape } from '../../grid/range.ts'
+import { type Box, boxShape, viewOf } from '../../grid/range.ts'
 import type { SelectionPart } from '../../grid/selection.ts'
 import type { BlockOptions, BlockSource } from '../source.ts'
 
@@ -32,6 +32,10 @@ export interface ViewOf<D extends DType = DType> {
   /** For each axis of the base, the axis of the view; -1 for dropped axes. */
   readonly places: readonly number[]
 }
+
+/** Returns the positions along each axis of the base that a box of a view takes. */
+export const picksBelow = ({ picks, places }: ViewOf, box: Box): Positions[] =>
+  picks.map((pick, axis) => (places[axis]! < 0 ? pick : composePick(pick, viewOf(box[places[axis]!]!))))
 
 /** Definition of a view whose axes may each stand for several axes of its base, or several for one. */
 export interface PointsViewOf<D extends DType = DType> {

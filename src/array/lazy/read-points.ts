@@ -4,7 +4,6 @@ import type { Signal } from '../../core/signal.ts'
 import { copyTensor, type Tensor, tensorOf } from '../../core/tensor.ts'
 import { type Box, boxShape, viewOf } from '../../grid/range.ts'
 import type { ResolvedSelection, SelectionPart } from '../../grid/selection.ts'
-import { splitList } from '../../grid/split-list.ts'
 import { planResolved } from '../get.ts'
 import { type BlockReadOptions, type BlockSource, estimateRequests, type SelectionBelow } from '../source.ts'
 import { foldTensor, type Planned, readInto } from '../transfers.ts'
@@ -28,7 +27,7 @@ async function planned<D extends DType>(
     return boxPart(part, box.slice(first, axis))
   })
   const { source, selection } = await lowest(base, { parts: own, shape: boxShape(box), scalar: false })
-  return { source, ...planResolved(source, selection, {}, splitList) }
+  return { source, ...(await planResolved(source, selection, {})) }
 }
 
 const foundParts = async ({ parts, find }: PointsViewOf, signal?: Signal): Promise<readonly SelectionPart[]> =>
