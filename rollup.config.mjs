@@ -155,8 +155,10 @@ function layerOf(id, { getModuleInfo, getModuleIds }) {
   }
   // Datasets load these besides.
   if (/^adapters\/zarr\/(nodes|complex-array|duration-units|words|single-byte)$/.test(room)) return 'zarr-open'
-  // Opening any format begins with these reads of small objects.
-  if (/^store\/(conditions|http\/whole)$/.test(room)) return 'formats'
+  // Opening Zarr begins with reads of whole objects.
+  if (/^store\/http\/(request-)?whole$/.test(room)) return 'formats'
+  // Reads of ranges begin with either of them.
+  if (/^store\/http\/(range-answers|start)$/.test(room)) return 'http-ranges'
   // Without a decoder of the platform, all of Zstandard is loaded with the first block.
   if (/^codec\/(zstd|zstd-frames|zstd-wasm|zstd-wasm\.generated|stream-decoder)$/.test(room)) return 'zstd'
   // Statistics of chunks, which only containers have: other formats must not load containers with their values.

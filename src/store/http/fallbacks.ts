@@ -1,10 +1,11 @@
 import { HyperslabError } from '../../core/errors.ts'
 import type { Signal } from '../../core/signal.ts'
 import { changed, endsBefore, type ObjectInfo } from '../store.ts'
-import { type HttpRange, readRefusal, refuseEncoded } from './answers.ts'
+import { readRefusal } from './answers.ts'
 import type { HttpAnswer, HttpClient } from './client.ts'
 import { Absence, type RequestContext } from './context.ts'
 import { contentLength, contentRange, type Headers, headerInfo } from './headers.ts'
+import { type HttpRange, refuseEncoded } from './range-answers.ts'
 import { statusError } from './status-error.ts'
 
 /** Requests size and version through the first byte, for servers that do not answer HEAD. */

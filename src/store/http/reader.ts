@@ -1,3 +1,4 @@
+import { lazily } from '../../core/lazily.ts'
 import type { Signal } from '../../core/signal.ts'
 import { RangeRequester, type RequestOptions } from '../requester.ts'
 import type {
@@ -12,13 +13,23 @@ import type {
   WholeOptions,
 } from '../store.ts'
 import { readVersion } from '../store.ts'
-import { type HttpRange, isHtml, readRange, readSize, readSuffix } from './answers.ts'
+import { isHtml } from './answers.ts'
 import { type HttpAnswer, HttpClient, type HttpClientOptions } from './client.ts'
 import { Absence, type RequestContext } from './context.ts'
 import { isBrowser } from './fetch.ts'
 import { isStrong } from './headers.ts'
+import type { HttpRange, readRange } from './range-answers.ts'
 import type { Sign } from './redirects.ts'
-import type { Pages, WholeReads } from './whole.ts'
+import type { Pages, WholeReads } from './request-whole.ts'
+
+const rangeAnswers = lazily(() => import('./range-answers.ts'))
+
+/** Loads the readers of answers while a request is under way. The reader of its answer reports a failure. */
+function answersBeside(): ReturnType<typeof rangeAnswers> {
+  const loaded = rangeAnswers()
+  Promise.resolve(loaded).catch(() => undefined)
+  return loaded
+}
 
 /** Features that a server turned out to lack. */
 interface Quirks extends Pages {
@@ -153,7 +164,7 @@ export abstract class HttpReader implements Store {
 
   async answersAlike(key: string, other: string, options: ReadOptions = {}): Promise<boolean> {
     const place = this.place(key)
-    const { areAnsweredAlike, missingByPage } = await import('./whole.ts')
+    const { areAnsweredAlike, missingByPage } = await import('./pages.ts')
     const areAlike = await areAnsweredAlike(this.#wholeReads(place), place, this.place(other), options.signal)
     if (areAlike) orAbsent<never>(missingByPage(place), options)
     return areAlike
@@ -162,7 +173,7 @@ export abstract class HttpReader implements Store {
   /** Returns the absence if the answer was the page of HTML that the server sends for missing objects. */
   async #ifPage(place: RequestContext, { html }: Seen, signal: Signal | undefined): Promise<Absence | undefined> {
     if (!html) return undefined
-    const { isPage, missingByPage } = await import('./whole.ts')
+    const { isPage, missingByPage } = await import('./pages.ts')
     return (await isPage(this.#wholeReads(place), place, undefined, signal)) ? missingByPage(place) : undefined
   }
 
@@ -177,7 +188,8 @@ export abstract class HttpReader implements Store {
   async #stat(place: RequestContext, signal: Signal | undefined, seen?: Seen): Promise<ObjectInfo | Absence> {
     const quirks = this.#quirksOf(place)
     if (!quirks.noHead) {
-      const receive = (answer: HttpAnswer) => readSize(noting(answer, seen), place)
+      const answers = answersBeside()
+      const receive = async (answer: HttpAnswer) => (await answers).readSize(noting(answer, seen), place)
       const found = await this.client.send({ ...place, method: 'HEAD' }, receive, signal)
       if (found !== 'unknown') return found
     }
@@ -204,8 +216,9 @@ export abstract class HttpReader implements Store {
       ...(fresh && !isBrowser() && { 'cache-control': 'no-cache' }),
     }
     const request = { ...place, method: 'GET', headers, range: { offset, length } } as const
-    const receive = (answer: HttpAnswer): ReturnType<typeof readRange> => {
-      if (takesHtml || answer.status > 299 || !isHtml(answer.headers)) return readRange(answer, place, range)
+    const answers = answersBeside()
+    const receive = async (answer: HttpAnswer): ReturnType<typeof readRange> => {
+      if (takesHtml || answer.status > 299 || !isHtml(answer.headers)) return (await answers).readRange(answer, place, range)
       answer.discard()
       throw HTML
     }
@@ -227,7 +240,9 @@ export abstract class HttpReader implements Store {
   ): Promise<ObjectTail | ObjectInfo | 'unknown' | Absence> {
     const range = { offset: -length, length }
     const request = { ...place, method: 'GET', headers: { range: `bytes=-${length}` }, range } as const
-    const found = await this.client.send(request, (answer) => readSuffix(noting(answer, seen), place, length), signal)
+    const answers = answersBeside()
+    const receive = async (answer: HttpAnswer) => (await answers).readSuffix(noting(answer, seen), place, length)
+    const found = await this.client.send(request, receive, signal)
     if (found instanceof Absence) return found
     if (found === 'unknown' || !('bytes' in found)) this.#quirksOf(place).noSuffix = true
     return found

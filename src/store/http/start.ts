@@ -1,10 +1,11 @@
 import { newController, onAbort, type Signal } from '../../core/signal.ts'
 import { changed, type ObjectStart, type ObjectTail, readStartByStat, type StartOptions, type Store } from '../store.ts'
-import { isHtml, readSuffix, refuseEncoded, short, withoutSize } from './answers.ts'
+import { isHtml, short } from './answers.ts'
 import type { HttpAnswer } from './client.ts'
 import { Absence, type RequestContext } from './context.ts'
 import { contentLength, contentRange, headerInfo } from './headers.ts'
-import { isPage, missingByPage, type WholeReads } from './whole.ts'
+import { readSuffix, refuseEncoded, withoutSize } from './range-answers.ts'
+import type { WholeReads } from './request-whole.ts'
 
 /** Number of times that an object may be replaced between the answers for its two ends. */
 const VERSION_RETRIES = 3
@@ -74,9 +75,10 @@ async function readEnds(
   try {
     const start = await requester.run(length, () => client.send(request, receive, signal), signal)
     if (start === 'unknown' || start instanceof Absence) return start
-    if (html && (await isPage(reads, at, undefined, signal))) {
-      const absence = missingByPage(at)
-      return absence
+    if (html) {
+      const { isPage, missingByPage } = await import('./pages.ts')
+      const absence = (await isPage(reads, at, undefined, signal)) ? missingByPage(at) : undefined
+      if (absence !== undefined) return absence
     }
     // The head is the whole object.
     if (start.size <= length) return { start, tail: undefined }
