@@ -1,7 +1,6 @@
 import type { DiskArray } from '../../array/disk-array.ts'
-import type { ArrayNode, GroupNode, NodePyramid, OpenedNodes, StorageInfo } from '../../array/nodes.ts'
+import type { ArrayNode, GroupNode, NodePyramid, OpenedNodes } from '../../array/nodes.ts'
 import type { NamedValues } from '../../array/source.ts'
-import { elementBytes, isFixed } from '../../core/dtype.ts'
 import { joinForeignKey } from '../../core/foreign-key.ts'
 import type { StoredAt } from '../../store/store.ts'
 import { PAIRS } from './complex-array.ts'
@@ -9,12 +8,7 @@ import { withDurationUnit } from './duration-units.ts'
 import type { ZarrArray, ZarrGroup } from './group.ts'
 import { METADATA } from './metadata-names.ts'
 import { type OpenZarrOptions, openNode, rootPath } from './open.ts'
-import { planChunks } from './shards.ts'
 import { isSingleByte } from './single-byte.ts'
-import { codecWords, storedTypeWords } from './words.ts'
-
-/** Number of chunks of an array up to which the stored ones are counted. */
-const MOST_COUNTED = 2 ** 20
 
 /**
  * Opens a Zarr store as a tree.
@@ -51,7 +45,7 @@ const arrayNode = (array: ZarrArray, holder: string): ArrayNode => ({
   attrs: elementAttributes(array),
   isCharacter: isSingleByte(array),
   isComplex: array.metadata.type.element?.isComplex === true,
-  storage: () => describeStorage(array),
+  storage: async () => (await import('./describe-storage.ts')).describeStorage(array),
 })
 
 /**
@@ -113,30 +107,4 @@ class ZarrGroupNode implements GroupNode {
       levels: levels.map(({ node, ...position }) => ({ ...position, node: toNode(node, this.#holder) })),
     }))
   }
-}
-
-async function describeStorage(array: ZarrArray): Promise<StorageInfo> {
-  const { metadata, dtype, size } = array
-  const { levels, objects, chunks, codecs } = planChunks(metadata)
-  return {
-    storedAs: storedTypeWords(metadata.type),
-    chunkShape: chunks,
-    ...(levels.length > 0 && { shardShape: objects }),
-    codecs: codecWords(codecs),
-    ...(isFixed(dtype) && { bytes: size * elementBytes(dtype) }),
-    ...(levels.length === 0 && { storedChunks: await countStored(array) }),
-  }
-}
-
-/**
- * Counts the stored chunks of an array in a local folder. Elsewhere, listing would take a request for each
- * thousand of them.
- */
-async function countStored({ index }: ZarrArray): Promise<number | undefined> {
-  const { store } = index.opened
-  if (store.files?.localPath === undefined || index.objectCount > MOST_COUNTED) return undefined
-  const keys = new Set(await store.list?.(index.path === '' ? '' : `${index.path}/`, { deep: true }))
-  let stored = 0
-  for (const key of index.objectKeys()) if (keys.has(key)) stored++
-  return stored
 }
