@@ -26,8 +26,7 @@ const sources = {
 const FIRST_MAP = [
   'opening',
   'stored',
-  'start',
-  'first-values',
+  'http-ranges',
   'netcdf-nodes',
   'flat-nodes',
   'probed',
