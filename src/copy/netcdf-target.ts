@@ -75,7 +75,7 @@ export async function writeNetcdf(given: NetcdfContent, location: Location, opti
 function checkContent({ arrays, groups = new Map() }: ZarrExport): void {
   const group = [...groups.keys()].find((path) => path !== '') ?? arrays.find(({ name }) => name.includes('/'))?.name
   if (group !== undefined) {
-    const text = `there is a group, '${group}', and classic NetCDF has none; write the variables of one group`
+    const text = `classic NetCDF has no groups and no slashes in names: write the variables of one group, or rename '${group}'`
     throw new HyperslabError('UnsupportedError', text, { actual: group })
   }
   const names = arrays.map(({ name }) => checkedName(name, 'the variable', undefined))

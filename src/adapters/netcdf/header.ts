@@ -165,10 +165,14 @@ class HeaderParser {
 
   #header(): ClassicHeader {
     const records = this.#records()
-    const dimensions = this.#list('dimensions', DIMENSIONS, 8, () => this.#dimension())
+    const dimensions = distinct(
+      'dimensions',
+      this.#list('dimensions', DIMENSIONS, 8, () => this.#dimension()),
+    )
     const recordId = findRecordId(dimensions)
     const attributes = this.#attributes()
-    const variables = this.#list('variables', VARIABLES, 28, () => this.#variable(dimensions, recordId))
+    const all = this.#list('variables', VARIABLES, 28, () => this.#variable(dimensions, recordId))
+    const variables = distinct('variables', all)
     return { byteLength: this.#at, records, dimensions, recordId, attributes, variables }
   }
 
@@ -193,7 +197,7 @@ class HeaderParser {
     const records = this.#size()
     // As a double, 2^64 - 1 is 2^64, as are the integers near it, which are not valid counts either.
     if (records === open) return undefined
-    return Number.isSafeInteger(records) ? records : broken(`it has ${records} records`, records)
+    return Number.isSafeInteger(records) ? records : broken('it has more than 2^53 records', records)
   }
 
   /**
@@ -232,7 +236,7 @@ class HeaderParser {
   #dimension(): ClassicDimension {
     const name = this.#name()
     const length = this.#size()
-    if (!Number.isSafeInteger(length)) broken(`the dimension ${name} has the length ${length}, above 2^53`, length)
+    if (!Number.isSafeInteger(length)) broken(`the dimension ${name} is longer than 2^53`, length)
     return { name, length }
   }
 
@@ -274,6 +278,16 @@ class HeaderParser {
     }
     return { name, type, dimensionIds, attributes, begin }
   }
+}
+
+/** @throws FormatError if two items have one name, because users could find only one of them */
+function distinct<T extends { readonly name: string }>(what: string, items: readonly T[]): readonly T[] {
+  const names = new Set<string>()
+  for (const { name } of items) {
+    if (names.has(name)) broken(`two ${what} have the name '${name}'`, name)
+    names.add(name)
+  }
+  return items
 }
 
 function findRecordId(dimensions: readonly ClassicDimension[]): number | undefined {

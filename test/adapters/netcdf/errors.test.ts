@@ -92,6 +92,12 @@ describe('headers', () => {
     expect(error.details).toMatchObject({ actual: 99, expected: 11 })
   })
 
+  test.each(['variables', 'dimensions'] as const)('two %s of one name', async (list) => {
+    const twice = { ...SAMPLE, [list]: [...SAMPLE[list]!, SAMPLE[list]![0]!] } as typeof SAMPLE
+    const error = await failing('FormatError', writeNetcdf(twice))
+    expect(error.message).toMatch(new RegExp(`^bad\\.nc: the header is broken: two ${list} have the name '`))
+  })
+
   test('random damage yields an error of this package, or a readable file', async () => {
     const bytes = writeNetcdf(SAMPLE)
     for (let at = 0; at < bytes.length - 32; at++) {
