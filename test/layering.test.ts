@@ -20,7 +20,7 @@ const LAYERS: Record<string, string[]> = {
   'store/zip': ['core', 'store', 'codec/checksums'],
   'store/opfs': ['core', 'store'],
   pool: ['core', 'kernels', 'aggregate', 'codec', 'store/fs/local-file'],
-  engine: ['core', 'kernels', 'grid', 'aggregate', 'array', 'codec', 'store/store', 'pool/task'],
+  engine: ['core', 'kernels', 'grid', 'aggregate', 'array', 'codec', 'store/store', 'store/ranges', 'pool/task'],
   'af/rkyv': ['core'],
   'af/format': ['core', 'kernels', 'grid', 'codec', 'store/store', 'engine', 'af/rkyv'],
   'af/layers': [

@@ -1,6 +1,7 @@
 /** The used part of `node:zlib`, which Node, Deno, Bun and, optionally, workerd provide. */
 export interface PlatformZlib {
   readonly inflateSync: InflateNow
+  readonly gunzipSync: InflateNow
   readonly inflate: Inflate
   readonly gunzip: Inflate
   readonly deflate: Inflate

@@ -15,17 +15,37 @@ export interface BlockRequest<C> {
 /** Largest number of bytes per request to stores that read many ranges at once. */
 const BATCH_BYTES = 32 * 1024 * 1024
 
+/** Largest size of blocks of a local file that are read together, stored and decoded. */
+export const SMALL_BYTES = 64 * 1024
+/** Decoded bytes of small blocks of a local file that are read together. */
+const SMALL_BATCH_BYTES = 1024 * 1024
+
 /** Assumed size of a block whose decoded size is unknown. */
 const UNKNOWN_BYTES = 1024 * 1024
 
 /**
- * Yields what is fetched at once: one block, or several blocks of a store that reads many ranges. Batches
- * depend on the groups alone, so processing them in order is deterministic.
+ * Yields what is fetched at once: one block, several blocks of a store that reads many ranges, or several
+ * small blocks of a local file that follow one another. Batches depend on the groups alone, so processing
+ * them in order is deterministic.
+ * @param joins whether small blocks of local files are read together
  */
-export function* splitBatches<C extends Stored>(groups: Groups<C>): Generator<readonly BlockRequest<C>[]> {
+export function* splitBatches<C extends Stored>(groups: Groups<C>, joins: boolean): Generator<readonly BlockRequest<C>[]> {
   const open = new Map<BlockOrigin, { requests: BlockRequest<C>[]; bytes: number }>()
+  let small: BlockRequest<C>[] = []
+  let smallBytes = 0
   for (const [block, chunks, parts] of groups) {
     const request = createRequest(block, chunks, parts)
+    const isJoined = joins && isSmall(request)
+    if (small.length > 0 && !(isJoined && small[0]!.block.origin === block.origin && smallBytes < SMALL_BATCH_BYTES)) {
+      yield small
+      small = []
+      smallBytes = 0
+    }
+    if (isJoined) {
+      small.push(request)
+      smallBytes += block.uncompressedBytes
+      continue
+    }
     if (block.origin.readMany === undefined) {
       yield [request]
       continue
@@ -38,8 +58,18 @@ export function* splitBatches<C extends Stored>(groups: Groups<C>): Generator<re
     open.delete(block.origin)
     yield batch.requests
   }
+  if (small.length > 0) yield small
   for (const { requests } of open.values()) yield requests
 }
+
+/** Whether all of a block of a local file is needed, and reading it alone would take longer than decoding it. */
+const isSmall = ({ block: { origin, compressedBytes, uncompressedBytes, part }, parts }: BlockRequest<unknown>): boolean =>
+  origin.local !== undefined &&
+  origin.readMany === undefined &&
+  parts === undefined &&
+  part === undefined &&
+  compressedBytes <= SMALL_BYTES &&
+  uncompressedBytes <= SMALL_BYTES
 
 /** @throws CodecError if an uncompressed block has an unexpected length */
 export function createRequest<C extends Stored>(block: BlockRef, chunks: readonly C[], parts?: Parts): BlockRequest<C> {

@@ -3,19 +3,18 @@ import { lz4 } from '../codec/lz4.ts'
 import { none } from '../codec/none.ts'
 import type { CodecSet } from '../codec/registry.ts'
 import { compactBytes } from '../core/bytes.ts'
-import type { DType } from '../core/dtype.ts'
 import { within } from '../core/errors.ts'
 import { inOrder } from '../core/in-order.ts'
 import { lazily } from '../core/lazily.ts'
 import { forEachLimited, Limiter } from '../core/limiter.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
-import { type Arena, withArena } from '../kernels/arena.ts'
+import { withArena } from '../kernels/arena.ts'
 import type { FilePart, PackedBlock, Task, TaskResult, WorkerPool } from '../pool/task.ts'
 import { type BlockRequest, decodedBytes, isPartialRead, splitBatches } from './batches.ts'
 import {
   type BlockRef,
-  type ChunkBytes,
+  type BlockUse,
   checkBlockBytes,
   chunkPart,
   decodeBlock,
@@ -32,6 +31,7 @@ import type { CopiedChunk } from './read-directly.ts'
 import type { SegmentReads } from './segment-reads.ts'
 
 const direct = lazily(() => import('./read-directly.ts'))
+const small = lazily(() => import('./small-blocks.ts'))
 
 /** Number of blocks under way at the same time; each worker of a pool adds two. */
 const CONCURRENT_BLOCKS = 4
@@ -44,19 +44,6 @@ const SMALL_FILE_WIDTH = 4
 const SMALL_FILE_BYTES = 256 * 1024
 /** Largest sum of decoded bytes under way. A larger block is read alone. */
 const MAX_BYTES = 128 * 1024 * 1024
-
-/** Callbacks that turn the chunks of a block into a result. */
-export interface BlockUse<C, R> {
-  /** Runs on this thread. The bytes of the chunks are valid during the call only. */
-  onThisThread(arena: Arena, chunks: readonly C[], bytesOf: (chunk: C) => ChunkBytes): R
-  /**
-   * Data type of the results that `onThisThread` copies chunks to unchanged. Optional: other uses omit it.
-   * Bytes of such a chunk may be read straight into its result.
-   */
-  readonly copied?: DType
-  /** Describes the same work as a task for a worker, and converts the worker's answer to the result. */
-  inWorker?(chunks: readonly C[]): { readonly task: Task; result(answer: TaskResult): R }
-}
 
 /**
  * Fetches and decodes blocks; concurrent readers of one block share the work. Keeps decoded blocks whose
@@ -115,13 +102,15 @@ export class BlockReader {
       return this.#budget?.blocks(heldBytes(batch), read, signal) ?? read()
     }
     const parts = await this.#inSegments(groups, signal)
+    // Workers read the blocks of local files by themselves.
+    const joins = this.#pool === undefined
     const [, second] = parts
     if (second === undefined) {
-      for (const batch of splitBatches(parts)) (await work(batch)).forEach(take)
+      for (const batch of splitBatches(parts, joins)) (await work(batch)).forEach(take)
       return
     }
     const count = this.#lanes * chooseWidth(parts)
-    await inOrder(splitBatches(parts), { count, bytes: MAX_BYTES, bytesOf }, work, (results) => results.forEach(take))
+    await inOrder(splitBatches(parts, joins), { count, bytes: MAX_BYTES, bytesOf }, work, (results) => results.forEach(take))
   }
 
   /** Evicts decoded blocks, unless the memory is shared with other readers. */
@@ -157,9 +146,10 @@ export class BlockReader {
     const batch = this.#segments?.atHand(requests) ?? requests
     for (const { block, parts } of batch)
       if (parts === undefined) checkBlockBytes(block, block.uncompressedBytes, this.#maxBlockBytes)
+    const isOfFile = batch[0]?.block.origin.readMany === undefined
+    if (isOfFile && batch.length > 1) return (await small()).useSmallBlocks(batch, use, this.#codecs, this.#fetcher, signal)
     const missing = batch.filter(({ block }) => !this.#memory.blocks.has(this.#keyOf(block)))
-    const atOnce = missing[0]?.block.origin.readMany !== undefined
-    const fetched = atOnce ? await this.#fetcher.fetch(missing, signal) : undefined
+    const fetched = isOfFile || missing.length === 0 ? undefined : await this.#fetcher.fetch(missing, signal)
     const useOne = (request: BlockRequest<C>): Promise<R> =>
       // The decoded bytes may not be valid elements.
       within({ file: request.block.origin.file }, () => this.#useBlock(request, fetched?.get(request), use, signal))

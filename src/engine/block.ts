@@ -2,6 +2,7 @@ import { type Codec, decodeWith, type KernelCodec, type SharedCodec } from '../c
 import type { Lz4PrefixDecoder } from '../codec/lz4-front.ts'
 import type { Segment } from '../codec/lz4-segments.ts'
 import type { CodecSet } from '../codec/registry.ts'
+import type { DType } from '../core/dtype.ts'
 import { HyperslabError, isHyperslabError, rethrowWithin } from '../core/errors.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
@@ -176,6 +177,22 @@ export interface PinnedChunks {
 
 /** A decoded chunk, in kernel memory or in JavaScript memory. */
 export type ChunkBytes = { readonly pointer: number; readonly size: number } | Uint8Array
+
+/** Callbacks that turn the chunks of a block into a result. */
+export interface BlockUse<C, R> {
+  /**
+   * Runs on this thread. The bytes of the chunks are valid during the call only. Chunks that are copied may be
+   * of several blocks.
+   */
+  onThisThread(arena: Arena, chunks: readonly C[], bytesOf: (chunk: C) => ChunkBytes): R
+  /**
+   * Data type of the results that `onThisThread` copies chunks to unchanged. Optional: other uses omit it.
+   * Bytes of such a chunk may be read straight into its result.
+   */
+  readonly copied?: DType
+  /** Describes the same work as a task for a worker, and converts the worker's answer to the result. */
+  inWorker?(chunks: readonly C[]): { readonly task: Task; result(answer: TaskResult): R }
+}
 
 /** Returns a decoded chunk as bytes; the view is valid until the next allocation in kernel memory. */
 export const chunkView = (arena: Arena, chunk: ChunkBytes): Uint8Array =>

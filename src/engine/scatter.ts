@@ -9,6 +9,7 @@ import { copyStrided } from '../kernels/copy.ts'
 import type { Task, TaskResult } from '../pool/task.ts'
 import {
   type BlockRef,
+  type BlockUse,
   type ChunkBytes,
   chunkPart,
   chunkView,
@@ -16,7 +17,6 @@ import {
   type StoredChunk,
   type StridedChunk,
 } from './block.ts'
-import type { BlockUse } from './block-reader.ts'
 import type { Elements } from './chunk-index.ts'
 import type { decodeChunk } from './chunk-values.ts'
 import { checkChunkBytes, decodeFixed } from './fixed-values.ts'
@@ -134,7 +134,8 @@ export class Scatter<D extends DType> implements BlockUse<StoredCopy<D>, void> {
       if (stage(arena, dtype, fixed, bytes, this.#lists)) return
     }
     if (copies.length > 1) {
-      const parts = this.#lists?.split(copies) ?? copies.map((copy) => [copy])
+      const half = copies.length >> 1
+      const parts = this.#lists?.split(copies) ?? [copies.slice(0, half), copies.slice(half)]
       for (const part of parts) withArena((inner) => this.#scatter(inner, part, bytesOf))
       return
     }

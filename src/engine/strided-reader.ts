@@ -15,8 +15,15 @@ import { filledBox, TouchedChunks } from '../grid/touched.ts'
 import { withArena } from '../kernels/arena.ts'
 import { putStored, type StoredElements, type StoredRead } from '../kernels/in-place.ts'
 import type { WorkerPool } from '../pool/task.ts'
-import { type BlockRef, type ChunkAddress, isStrided, type PinnedChunks, type StridedChunk, type StridedLayout } from './block.ts'
-import type { BlockUse } from './block-reader.ts'
+import {
+  type BlockRef,
+  type BlockUse,
+  type ChunkAddress,
+  isStrided,
+  type PinnedChunks,
+  type StridedChunk,
+  type StridedLayout,
+} from './block.ts'
 
 /** Longest request, unless a single element is longer. */
 export const MAX_REQUEST_BYTES = 8 * 1024 * 1024

@@ -11,8 +11,15 @@ import { type AxisProjection, toChunkCopy } from '../grid/projection.ts'
 import { type Box, boxShape, rangeOf } from '../grid/range.ts'
 import { outerBox, TouchedChunks } from '../grid/touched.ts'
 import { decodedBytes } from './batches.ts'
-import { type BlockRef, type ChunkAddress, chunkPart, chunkView, type StoredChunk, type StridedChunk } from './block.ts'
-import type { BlockUse } from './block-reader.ts'
+import {
+  type BlockRef,
+  type BlockUse,
+  type ChunkAddress,
+  chunkPart,
+  chunkView,
+  type StoredChunk,
+  type StridedChunk,
+} from './block.ts'
 import type { ChunkIndex, ChunkSnapshot, Elements } from './chunk-index.ts'
 import type { ChunkStats } from './chunk-stats.ts'
 import { decodeChunk } from './chunk-values.ts'

@@ -97,3 +97,58 @@ test('however many come at once, four are decoded at a time where a codec takes 
   expect(await firstBytes(reader, objects)).toEqual(ids(100))
   expect([objects.most, most]).toEqual([100, 4])
 })
+
+test('small blocks of a local file that are near each other are read together', async () => {
+  const numbers = Array.from({ length: 300 }, (_, id) => id)
+  const reads: [number, number][] = []
+  const bytes = Uint8Array.from({ length: 300 * 64 }, (_, i) => i >> 6)
+  const origin: BlockOrigin = {
+    file: 'tiles',
+    version: 'tiles',
+    local: { path: 'tiles', etag: '1' },
+    read: async (offset, length) => {
+      reads.push([offset, length])
+      return bytes.slice(offset, offset + length)
+    },
+  }
+  const blockAt = (id: number, crc?: number): BlockRef => ({
+    origin,
+    id,
+    fileOffset: 64 * id,
+    compressedBytes: 64,
+    uncompressedBytes: 64,
+    codec: 'same',
+    crc,
+  })
+  const groups = (blocks: BlockRef[]) => blocks.map((block) => [block, [{ address: { block, offset: 0, size: 64 } }]] as const)
+  const found: number[] = []
+  const read = async (blocks: BlockRef[], joined: boolean): Promise<BlockReader> => {
+    const reader = new BlockReader(0, 2 ** 30, new Codecs([{ name: 'same', decode: (stored: Uint8Array) => stored }]))
+    found.length = 0
+    reads.length = 0
+    const onThisThread = ((arena: never, chunks: never[], bytesOf: (chunk: never) => never) => {
+      found.push(...chunks.map((chunk) => chunkView(arena, bytesOf(chunk))[0]!))
+      return chunks.length
+    }) as never
+    const calls: number[] = []
+    await reader.use(
+      groups(blocks),
+      { onThisThread, ...(joined && { copied: 'uint8' as const }) },
+      (count: number) => void calls.push(count),
+    )
+    expect(calls).toEqual(joined ? [blocks.length] : blocks.map(() => 1))
+    return reader
+  }
+  const all = numbers.map((id) => blockAt(id))
+  for (const joined of [false, true]) {
+    const reader = await read(all, joined)
+    expect(found).toEqual(numbers.map((id) => id % 256))
+    expect(reads).toEqual([[0, 300 * 64]])
+    expect(reader.cost).toEqual({ blocks: 300, bytes: 300 * 64 })
+  }
+  await expect(read([...all.slice(0, 200), blockAt(200, 1), ...all.slice(201)], true)).rejects.toMatchObject({
+    tag: 'IntegrityError',
+    details: { file: 'tiles' },
+    message: expect.stringContaining('block 200'),
+  })
+})

@@ -1,7 +1,7 @@
 import { type FixedDType, isFixed, type TypedArray, toBytes } from '../../core/dtype.ts'
 
-import { type ChunkBytes, chunkView, type Groups, type Stored } from '../../engine/block.ts'
-import type { BlockReader, BlockUse } from '../../engine/block-reader.ts'
+import { type BlockUse, type ChunkBytes, chunkView, type Groups, type Stored } from '../../engine/block.ts'
+import type { BlockReader } from '../../engine/block-reader.ts'
 import { type ChunkStats, type Extreme, NO_NANS } from '../../engine/chunk-stats.ts'
 import { decodeChunk } from '../../engine/chunk-values.ts'
 import { chunkSize } from '../../grid/chunks.ts'
