@@ -1,30 +1,17 @@
 import { textFault } from '../adapters/netcdf/write/elements.ts'
+import type { NetcdfKind } from '../adapters/netcdf/write/header.ts'
 import { arrayOrder } from '../array/iteration.ts'
 import { copyInOrder, copyRegion, regionsAtOnce } from '../array/lazy/rechunk-to.ts'
+import { type parseSign, restoreSign } from '../array/lazy/signs.ts'
 import type { BlockSource } from '../array/source.ts'
-import type { DataOf, DType } from '../core/dtype.ts'
+import type { DataOf, DType, NumericDType } from '../core/dtype.ts'
 import { HyperslabError, within } from '../core/errors.ts'
 import { numbersFrom } from '../core/numbers.ts'
-import type { Signal } from '../core/signal.ts'
-import { denseData } from '../core/tensor.ts'
+import { TypedValue } from '../core/typed-value.ts'
+import { asBytes, givenSign, type ScanOptions, type Storage, sinkFor, toElements } from './netcdf-storage.ts'
+import type { ExportedArray } from './stored-arrays.ts'
 
-/** Options of reading all values of an array. */
-export interface ScanOptions {
-  /** Limit of the bytes of elements in memory. */
-  readonly maxBytes: number
-  readonly signal?: Signal | undefined
-}
-
-/** Returns a target that passes all written elements to `use`, in the order of the writes. */
-export const sinkFor = (source: BlockSource, use: (data: DataOf<DType>) => Promise<void> | void): BlockSource => ({
-  dtype: source.dtype,
-  shape: source.shape,
-  chunks: source.chunks,
-  fillValue: source.fillValue,
-  missing: source.missing,
-  readBlock: () => {},
-  writeBlock: (_, tensor) => use(denseData(tensor)),
-})
+const utf8 = new TextEncoder()
 
 /**
  * Reads all values of an array in C order.
@@ -48,7 +35,7 @@ async function scanValues(
 }
 
 /** Result of `scanIntegers`. */
-export interface IntegerScan {
+interface IntegerScan {
   /** Whether 32 bits hold all values except the missing one. */
   readonly fits: boolean
   /** Smallest and largest of these values and 0. Incomplete if `fits` is false. */
@@ -60,7 +47,7 @@ export interface IntegerScan {
  * Checks whether 32 bits hold all 64-bit integers of an array.
  * @param missing element that is ignored
  */
-export async function scanIntegers(
+async function scanIntegers(
   source: BlockSource,
   { isUnsigned, missing }: { readonly isUnsigned: boolean; readonly missing: bigint | undefined },
   options: ScanOptions,
@@ -97,10 +84,10 @@ const UNITS = [
 ] as const
 
 /** Element that stands for a missing time (`NaT` in numpy). */
-export const MISSING_TIME = -(2n ** 63n)
+const MISSING_TIME = -(2n ** 63n)
 
 /** Result of `scanTimes`: the longest unit of which all times are whole multiples. */
-export interface TimeScan {
+interface TimeScan {
   readonly name: string
   readonly nanoseconds: bigint
   /** Smallest and largest of all times and 0, in this unit. */
@@ -111,7 +98,7 @@ export interface TimeScan {
 }
 
 /** Finds the longest unit of which all times are whole multiples. */
-export async function scanTimes(source: BlockSource, options: ScanOptions): Promise<TimeScan> {
+async function scanTimes(source: BlockSource, options: ScanOptions): Promise<TimeScan> {
   let [unit, low, high, isAnyMissing] = [0, 0n, 0n, false]
   await scanValues(source, options, (data) => {
     for (const time of data as BigInt64Array) {
@@ -133,9 +120,8 @@ export async function scanTimes(source: BlockSource, options: ScanOptions): Prom
  * Returns the length of the longest text in UTF-8 bytes.
  * @throws UnsupportedError for texts that a reader of NetCDF would not read unchanged
  */
-export async function scanTexts(source: BlockSource, options: ScanOptions): Promise<number> {
+async function scanTexts(source: BlockSource, options: ScanOptions): Promise<number> {
   let longest = 0
-  const utf8 = new TextEncoder()
   await scanValues(source, options, (data) => {
     for (const text of data as string[]) {
       const fault = textFault(text)
@@ -148,4 +134,151 @@ export async function scanTexts(source: BlockSource, options: ScanOptions): Prom
     return true
   })
   return longest
+}
+
+/**
+ * Reads all values of an array, to find the stored form that holds them: of texts, of times, and of 64-bit
+ * integers.
+ * @param given attributes of the array
+ * @param kind requested kind of the file
+ */
+export async function storeScanned(
+  exported: ExportedArray,
+  given: ReadonlyMap<string, unknown>,
+  kind: NetcdfKind | undefined,
+  warnings: string[],
+  options: ScanOptions,
+): Promise<Storage> {
+  const {
+    name,
+    array: { dtype, source },
+  } = exported
+  if (dtype === 'string') return storeTexts(await scanTexts(source, options), given, name, warnings)
+  if (dtype === 'timestamp_ns') return storeTimes(await scanTimes(source, options), kind)
+  return storeIntegers(exported, given, warnings, options)
+}
+
+/** Stores 64-bit integers as int32 if it holds all of them. */
+async function storeIntegers(
+  { name, array, implied, fill }: ExportedArray,
+  given: ReadonlyMap<string, unknown>,
+  warnings: string[],
+  options: ScanOptions,
+): Promise<Storage> {
+  const { source } = array
+  const dtype = array.dtype as 'int64' | 'uint64'
+  const sign = givenSign(given, dtype)
+  const isUnsigned = sign === 'unsigned' || (dtype === 'uint64' && sign !== 'signed')
+  const missing = (implied ?? fill) as bigint | undefined
+  const { fits, low, high } = await scanIntegers(source, { isUnsigned, missing }, options)
+  const stored = missing === undefined || holds(missing, isUnsigned) ? missing : low > LEAST ? BigInt(LEAST) : high < MOST ? BigInt(MOST) : null // biome-ignore format: one line
+  if (!fits || stored === null || isBeyondBounds(given, dtype, sign)) return { type: dtype, encode: asBytes }
+  warnings.push(`'${name}': values of ${dtype} are written as int32, which holds all of them${changedFill(missing, stored)}`)
+  const changed = (attribute: string, value: number | bigint, bound: number): void => {
+    warnings.push(`'${name}': ${attribute} ${value} becomes ${bound}, because int32 ends there; no value is beyond either`)
+  }
+  return { ...storeHalves(missing, stored, sign, changed), ...(sign !== undefined && { attributes: { _Unsigned: undefined } }) }
+}
+
+const [LEAST, MOST] = [-(2 ** 31), 2 ** 31 - 1]
+
+const holds = (value: bigint, isUnsigned: boolean): boolean => value >= (isUnsigned ? 0n : LEAST) && value <= MOST
+
+/** Returns a bound as a value, which may have the other sign than its type. */
+const withSign = (bound: number | bigint, sign: ReturnType<typeof parseSign>): number | bigint =>
+  typeof sign === 'string' ? restoreSign(bound, 64, sign) : bound
+
+/** Whether bounds of valid values exclude all that int32 holds. No bound within int32 would do so. */
+function isBeyondBounds(given: ReadonlyMap<string, unknown>, dtype: NumericDType, sign: ReturnType<typeof parseSign>): boolean {
+  const list = (name: string) =>
+    toElements(given.get(name), dtype, typeof sign === 'string')?.map((bound) => withSign(bound, sign))
+  const range = list('valid_range') ?? []
+  const isAbove = (bound: number | bigint | undefined): boolean => bound !== undefined && bound > MOST
+  const isBelow = (bound: number | bigint | undefined): boolean => bound !== undefined && bound < LEAST
+  return isAbove(range[0]) || isBelow(range[1]) || isAbove(list('valid_min')?.[0]) || isBelow(list('valid_max')?.[0])
+}
+
+const changedFill = (missing: bigint | undefined, stored: bigint | undefined): string =>
+  missing === stored ? '' : `; the missing value ${missing} becomes ${stored}`
+
+/**
+ * Stores the low halves of 64-bit integers. The missing value may be replaced by another one.
+ * @param changed called for a bound of valid values that int32 does not hold
+ */
+function storeHalves(
+  missing: bigint | undefined,
+  stored: bigint | undefined,
+  sign: ReturnType<typeof parseSign>,
+  changed: (attribute: string, value: number | bigint, bound: number) => void,
+): Storage {
+  const isSame = missing === stored
+  return {
+    type: 'int32',
+    encode: (data) => {
+      const low = lowHalves(data as BigInt64Array)
+      if (!isSame) for (const [i, value] of (data as BigInt64Array).entries()) if (value === missing) low[i] = Number(stored)
+      return asBytes(low)
+    },
+    element: (value) => {
+      const own = Number(BigInt(value) === missing ? stored! : value)
+      return own >= LEAST && own <= MOST ? own : undefined
+    },
+    // All values lie within int32, so farther bounds exclude none of them.
+    bound: (given, attribute) => {
+      const value = withSign(given, sign)
+      const bound = Math.max(LEAST, Math.min(MOST, Number(value)))
+      if (BigInt(bound) !== BigInt(value)) changed(attribute, value, bound)
+      return bound
+    },
+  }
+}
+
+/** @param longest length of the longest text in bytes */
+function storeTexts(longest: number, given: ReadonlyMap<string, unknown>, name: string, warnings: string[]): Storage {
+  // A dimension of length 0 would become the record dimension.
+  const textBytes = Math.max(1, longest)
+  const fill = given.get('_FillValue')
+  const text = fill instanceof TypedValue ? fill.value : fill
+  const isCharacter = fill === undefined || (typeof text === 'string' && new TextEncoder().encode(text).length === 1)
+  if (!isCharacter) warnings.push(`'${name}': _FillValue is left out, because that of text is one character in NetCDF`)
+  const attributes = { _Encoding: 'utf-8', ...(!isCharacter && { _FillValue: undefined }) }
+  return { type: 'char', textBytes, encode: (data) => encodeTexts(data as string[], textBytes), attributes }
+}
+
+/** Stores times as whole numbers of the unit that `scanTimes` found. */
+function storeTimes(
+  { name, nanoseconds, low, high, isAnyMissing }: Awaited<ReturnType<typeof scanTimes>>,
+  kind: NetcdfKind | undefined,
+): Storage {
+  const isShort = low > LEAST && high <= MOST
+  const isExact = low >= Number.MIN_SAFE_INTEGER && high <= Number.MAX_SAFE_INTEGER
+  const type = isShort ? 'int32' : isExact && kind !== 5 ? 'float64' : 'int64'
+  const missing = type === 'int32' ? LEAST : type === 'float64' ? Number.NaN : MISSING_TIME
+  const encode = (data: DataOf<DType>): Uint8Array => {
+    const times = data as BigInt64Array
+    const out = type === 'int32' ? new Int32Array(times.length) : type === 'float64' ? new Float64Array(times.length) : new BigInt64Array(times.length) // biome-ignore format: one line
+    for (const [i, time] of times.entries()) {
+      const units = time / nanoseconds
+      out[i] = time === MISSING_TIME ? missing : type === 'int64' ? units : Number(units)
+    }
+    return asBytes(out)
+  }
+  const fill = isAnyMissing ? new TypedValue({ type, value: missing }) : undefined
+  const attributes = { units: `${name} since 1970-01-01`, calendar: 'proleptic_gregorian', _FillValue: fill }
+  return { type, encode, attributes }
+}
+
+/** Encodes each text in `width` bytes, padded with NULs. */
+function encodeTexts(texts: readonly string[], width: number): Uint8Array {
+  const bytes = new Uint8Array(texts.length * width)
+  for (const [i, text] of texts.entries()) utf8.encodeInto(text, bytes.subarray(i * width, (i + 1) * width))
+  return bytes
+}
+
+/** Returns the low 32 bits of 64-bit integers. */
+function lowHalves(data: BigInt64Array | BigUint64Array): Int32Array {
+  const words = new Int32Array(data.buffer, data.byteOffset, 2 * data.length)
+  const low = new Int32Array(data.length)
+  for (let i = 0; i < low.length; i++) low[i] = words[2 * i]!
+  return low
 }

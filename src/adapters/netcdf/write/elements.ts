@@ -20,25 +20,8 @@ export function toBigEndian(bytes: Uint8Array, elementBytes: 1 | 2 | 4 | 8): voi
   }
 }
 
-const utf8 = new TextEncoder()
-
 /** Returns why text would be read as another one, as the end of a sentence; undefined for other text. */
 export function textFault(text: string): string | undefined {
   if (text.endsWith('\0')) return 'ends with NUL, which is padding in NetCDF'
   return /\p{Surrogate}/u.test(text) ? 'is no valid Unicode in NetCDF' : undefined
-}
-
-/** Encodes each text in `width` bytes, padded with NULs. */
-export function encodeTexts(texts: readonly string[], width: number): Uint8Array {
-  const bytes = new Uint8Array(texts.length * width)
-  for (const [i, text] of texts.entries()) utf8.encodeInto(text, bytes.subarray(i * width, (i + 1) * width))
-  return bytes
-}
-
-/** Returns the low 32 bits of 64-bit integers. */
-export function lowHalves(data: BigInt64Array | BigUint64Array): Int32Array {
-  const words = new Int32Array(data.buffer, data.byteOffset, 2 * data.length)
-  const low = new Int32Array(data.length)
-  for (let i = 0; i < low.length; i++) low[i] = words[2 * i]!
-  return low
 }
