@@ -23,17 +23,7 @@ const sources = {
 }
 
 /** Modules of the package that load one after another when a file is opened and its first map is drawn. */
-const FIRST_MAP = [
-  'opening',
-  'stored',
-  'http-ranges',
-  'netcdf-nodes',
-  'flat-nodes',
-  'probed',
-  'values',
-  'reductions',
-  'af-stats',
-]
+const FIRST_MAP = ['opening', 'stored', 'http-ranges', 'netcdf-nodes', 'flat-nodes', 'probed', 'values', 'reductions', 'af-stats']
 
 /** Returns links that preload all modules in parallel instead of one after another. */
 function preloads() {
