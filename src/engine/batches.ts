@@ -16,9 +16,11 @@ export interface BlockRequest<C> {
 const BATCH_BYTES = 32 * 1024 * 1024
 
 /** Largest size of blocks of a local file that are read together, stored and decoded. */
-export const SMALL_BYTES = 64 * 1024
-/** Decoded bytes of small blocks of a local file that are read together. */
-const SMALL_BATCH_BYTES = 1024 * 1024
+const SMALL_BYTES = 64 * 1024
+/** Most bytes between two small blocks of a local file that are read by one call, which takes less time than two. */
+export const SMALL_GAP_BYTES = 8 * 1024
+/** Most bytes of small blocks of a local file that are read together. */
+export const SMALL_BATCH_BYTES = 1024 * 1024
 
 /** Assumed size of a block whose decoded size is unknown. */
 const UNKNOWN_BYTES = 1024 * 1024
@@ -27,23 +29,24 @@ const UNKNOWN_BYTES = 1024 * 1024
  * Yields what is fetched at once: one block, several blocks of a store that reads many ranges, or several
  * small blocks of a local file that follow one another. Batches depend on the groups alone, so processing
  * them in order is deterministic.
- * @param joins whether small blocks of local files are read together
+ * @param smallBytes bytes of small blocks of local files that are read together; 0 reads each alone
  */
-export function* splitBatches<C extends Stored>(groups: Groups<C>, joins: boolean): Generator<readonly BlockRequest<C>[]> {
+export function* splitBatches<C extends Stored>(groups: Groups<C>, smallBytes: number): Generator<readonly BlockRequest<C>[]> {
   const open = new Map<BlockOrigin, { requests: BlockRequest<C>[]; bytes: number }>()
   let small: BlockRequest<C>[] = []
-  let smallBytes = 0
+  let joined = 0
   for (const [block, chunks, parts] of groups) {
     const request = createRequest(block, chunks, parts)
-    const isJoined = joins && isSmall(request)
-    if (small.length > 0 && !(isJoined && small[0]!.block.origin === block.origin && smallBytes < SMALL_BATCH_BYTES)) {
+    const isJoined = smallBytes > 0 && isSmall(request)
+    if (small.length > 0 && !(isJoined && small[0]!.block.origin === block.origin && joined < smallBytes)) {
       yield small
       small = []
-      smallBytes = 0
+      joined = 0
     }
     if (isJoined) {
       small.push(request)
-      smallBytes += block.uncompressedBytes
+      // Bytes between blocks are in memory, too.
+      joined += Math.max(block.uncompressedBytes, block.compressedBytes + SMALL_GAP_BYTES)
       continue
     }
     if (block.origin.readMany === undefined) {

@@ -11,7 +11,7 @@ import type { MemoryBudget } from '../core/memory-budget.ts'
 import type { Signal } from '../core/signal.ts'
 import { withArena } from '../kernels/arena.ts'
 import type { FilePart, PackedBlock, Task, TaskResult, WorkerPool } from '../pool/task.ts'
-import { type BlockRequest, decodedBytes, isPartialRead, splitBatches } from './batches.ts'
+import { type BlockRequest, decodedBytes, isPartialRead, SMALL_BATCH_BYTES, splitBatches } from './batches.ts'
 import {
   type BlockRef,
   type BlockUse,
@@ -42,6 +42,8 @@ const REMOTE_WIDTH = 128
 /** Factor for small files: opening, stat, reading and closing each wait for a thread of the platform. */
 const SMALL_FILE_WIDTH = 4
 const SMALL_FILE_BYTES = 256 * 1024
+/** Share of a budget that small blocks may take which are read together. */
+const BUDGET_SHARE = 1 / 16
 /** Largest sum of decoded bytes under way. A larger block is read alone. */
 const MAX_BYTES = 128 * 1024 * 1024
 
@@ -102,20 +104,25 @@ export class BlockReader {
       return this.#budget?.blocks(heldBytes(batch), read, signal) ?? read()
     }
     const parts = await this.#inSegments(groups, signal)
-    // Workers read the blocks of local files by themselves.
-    const joins = this.#pool === undefined
     const [, second] = parts
     if (second === undefined) {
-      for (const batch of splitBatches(parts, joins)) (await work(batch)).forEach(take)
+      for (const batch of splitBatches(parts, this.#smallBytes)) (await work(batch)).forEach(take)
       return
     }
     const count = this.#lanes * chooseWidth(parts)
-    await inOrder(splitBatches(parts, joins), { count, bytes: MAX_BYTES, bytesOf }, work, (results) => results.forEach(take))
+    await inOrder(splitBatches(parts, this.#smallBytes), { count, bytes: MAX_BYTES, bytesOf }, work, (results) =>
+      results.forEach(take),
+    )
   }
 
   /** Evicts decoded blocks, unless the memory is shared with other readers. */
   clear(): void {
     if (!this.#shared) this.#memory.blocks.clear()
+  }
+
+  /** Bytes of small blocks that are read together. Workers read blocks by themselves. */
+  get #smallBytes(): number {
+    return this.#pool === undefined ? Math.min(SMALL_BATCH_BYTES, (this.#budget?.bytes ?? Infinity) * BUDGET_SHARE) : 0
   }
 
   get #lanes(): number {

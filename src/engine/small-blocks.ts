@@ -5,7 +5,7 @@ import { forEachLimited } from '../core/limiter.ts'
 import type { Signal } from '../core/signal.ts'
 import { withArena } from '../kernels/arena.ts'
 import { planRangeReads } from '../store/ranges.ts'
-import { type BlockRequest, SMALL_BYTES, storedRange } from './batches.ts'
+import { type BlockRequest, SMALL_BATCH_BYTES, SMALL_GAP_BYTES, storedRange } from './batches.ts'
 import {
   type BlockUse,
   type ChunkBytes,
@@ -18,8 +18,7 @@ import {
 } from './block.ts'
 import type { BlockFetcher } from './block-fetcher.ts'
 
-/** To read a gap of this size takes less time than another read. */
-const NEIGHBOURS = { maxGapBytes: SMALL_BYTES, maxRequestBytes: 1024 * 1024 }
+const NEIGHBOURS = { maxGapBytes: SMALL_GAP_BYTES, maxRequestBytes: SMALL_BATCH_BYTES }
 
 /** Reads and decodes under way at the same time. */
 const CONCURRENT = 4
