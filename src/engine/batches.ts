@@ -17,7 +17,7 @@ const BATCH_BYTES = 32 * 1024 * 1024
 
 /** Largest size of blocks of a local file that are read together, stored and decoded. */
 const SMALL_BYTES = 64 * 1024
-/** Most bytes between two small blocks of a local file that are read by one call, which takes less time than two. */
+/** Most bytes between two small blocks that one call reads: longer gaps take more time than another call. */
 export const SMALL_GAP_BYTES = 8 * 1024
 /** Most bytes of small blocks of a local file that are read together. */
 export const SMALL_BATCH_BYTES = 1024 * 1024
@@ -65,7 +65,7 @@ export function* splitBatches<C extends Stored>(groups: Groups<C>, smallBytes: n
   for (const { requests } of open.values()) yield requests
 }
 
-/** Whether all of a block of a local file is needed, and reading it alone would take longer than decoding it. */
+/** Whether a block of a local file is needed whole, and reading it alone takes longer than decoding it. */
 const isSmall = ({ block: { origin, compressedBytes, uncompressedBytes, part }, parts }: BlockRequest<unknown>): boolean =>
   origin.local !== undefined &&
   origin.readMany === undefined &&

@@ -181,8 +181,8 @@ export type ChunkBytes = { readonly pointer: number; readonly size: number } | U
 /** Callbacks that turn the chunks of a block into a result. */
 export interface BlockUse<C, R> {
   /**
-   * Runs on this thread. The bytes of the chunks are valid during the call only. Chunks that are copied may be
-   * of several blocks.
+   * Runs on this thread. The bytes of the chunks are valid during the call only. Chunks that are copied may
+   * be of several blocks.
    */
   onThisThread(arena: Arena, chunks: readonly C[], bytesOf: (chunk: C) => ChunkBytes): R
   /**
