@@ -6,6 +6,12 @@ import { open } from '../../src/runtime/index.ts'
 import { FORMATS } from '../adapters/hdf5/support.ts'
 import { hyperslab, temporaryFolder } from './support.ts'
 
+/** Views elements as bytes, which compare a thousand times faster than as a list of numbers. */
+const bytesOf = (values: unknown): Buffer => {
+  const { buffer, byteOffset, byteLength } = values as Uint16Array
+  return Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength)
+}
+
 const COG = join(FORMATS, 'tiff/cog.tif')
 
 test('info shows the image of a COG with its levels and coordinates', async () => {
@@ -64,7 +70,9 @@ test('import copies the image and the levels of a COG into a container, with equ
   await using file = await openGeotiff(COG)
   await using copied = await open(join(folder, 'out.af'))
   for (const [i, { array }] of file.image(0).levels().entries())
-    expect(await copied.array(i === 0 ? 'image' : `level_${i}/image`).values()).toEqual(await array.values())
+    expect(
+      bytesOf(await copied.array(i === 0 ? 'image' : `level_${i}/image`).values()).equals(bytesOf(await array.values())),
+    ).toBe(true)
 })
 
 test('plot draws a level of a COG as a picture', async () => {
