@@ -104,25 +104,20 @@ export class BlockReader {
       return this.#budget?.blocks(heldBytes(batch), read, signal) ?? read()
     }
     const parts = await this.#inSegments(groups, signal)
+    // Workers read blocks by themselves.
+    const smallBytes = this.#pool ? 0 : Math.min(SMALL_BATCH_BYTES, (this.#budget?.bytes ?? Infinity) * BUDGET_SHARE)
     const [, second] = parts
     if (second === undefined) {
-      for (const batch of splitBatches(parts, this.#smallBytes)) (await work(batch)).forEach(take)
+      for (const batch of splitBatches(parts, smallBytes)) (await work(batch)).forEach(take)
       return
     }
     const count = this.#lanes * chooseWidth(parts)
-    await inOrder(splitBatches(parts, this.#smallBytes), { count, bytes: MAX_BYTES, bytesOf }, work, (results) =>
-      results.forEach(take),
-    )
+    await inOrder(splitBatches(parts, smallBytes), { count, bytes: MAX_BYTES, bytesOf }, work, (results) => results.forEach(take))
   }
 
   /** Evicts decoded blocks, unless the memory is shared with other readers. */
   clear(): void {
     if (!this.#shared) this.#memory.blocks.clear()
-  }
-
-  /** Bytes of small blocks that are read together. Workers read blocks by themselves. */
-  get #smallBytes(): number {
-    return this.#pool === undefined ? Math.min(SMALL_BATCH_BYTES, (this.#budget?.bytes ?? Infinity) * BUDGET_SHARE) : 0
   }
 
   get #lanes(): number {
