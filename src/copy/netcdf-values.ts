@@ -239,7 +239,7 @@ function storeTexts(longest: number, given: ReadonlyMap<string, unknown>, name: 
   const textBytes = Math.max(1, longest)
   const fill = given.get('_FillValue')
   const text = fill instanceof TypedValue ? fill.value : fill
-  const isCharacter = fill === undefined || (typeof text === 'string' && new TextEncoder().encode(text).length === 1)
+  const isCharacter = fill === undefined || (typeof text === 'string' && utf8.encode(text).length === 1)
   if (!isCharacter) warnings.push(`'${name}': _FillValue is left out, because that of text is one character in NetCDF`)
   const attributes = { _Encoding: 'utf-8', ...(!isCharacter && { _FillValue: undefined }) }
   return { type: 'char', textBytes, encode: (data) => encodeTexts(data as string[], textBytes), attributes }

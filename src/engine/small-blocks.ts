@@ -78,10 +78,8 @@ async function readNeighbours(
 ): Promise<Uint8Array[]> {
   const { origin } = requests[0]!.block
   const ranges = requests.map(({ block }) => storedRange(block))
-  const stored: Uint8Array[] = ranges.map(({ length }) => {
-    fetcher.count(length)
-    return NO_BYTES
-  })
+  for (const { length } of ranges) fetcher.count(length)
+  const stored: Uint8Array[] = ranges.map(() => NO_BYTES)
   await forEachLimited(planRangeReads(ranges, NEIGHBOURS), CONCURRENT, async ({ offset, length, parts }) => {
     const bytes = await origin.read(offset, length, signal)
     for (const part of parts) stored[part.range] = bytes.subarray(part.from, part.from + part.length)
