@@ -5,6 +5,7 @@ import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { expect, onTestFinished, test } from 'vitest'
 import { Dataset, openDataset } from '../../src/runtime/dataset.ts'
+import { createZarr } from '../../src/runtime/zarr.ts'
 import { writeNetcdf } from '../support/netcdf-writer.ts'
 import { hyperslab, temporaryFolder } from './support.ts'
 
@@ -76,4 +77,25 @@ test('opening over HTTP asks for no absent object of Zarr 3, and for one of cons
   await using era5 = await openDataset(`${origin}/era5.zarr`)
   const absent = seen.filter((each) => each.startsWith('404'))
   expect([Object.keys(era5.coords).length, seen.length, absent]).toEqual([4, 6, ['404 /era5.zarr/zarr.json']])
+})
+
+test('info warns of labels in small chunks, and the command that it names mends this', { timeout: 60_000 }, async () => {
+  const folder = await temporaryFolder()
+  const group = await createZarr(join(folder, 'slow.zarr'))
+  const labels = await group.createArray('time', { dtype: 'int32', shape: [40], chunks: [1], dimensionNames: ['time'] })
+  await labels.set(
+    null,
+    Int32Array.from({ length: 40 }, (_, i) => 2 * i),
+  )
+  await group.createArray('tas', { dtype: 'float32', shape: [40, 2], chunks: [1, 2], dimensionNames: ['time', 'y'] })
+  await group.close()
+  const { stderr, exitCode } = await hyperslab(folder, ['info', 'slow.zarr'])
+  const [, place, command = ''] =
+    /^hyperslab: warning: (\S+): opening takes 40 requests, .* labels of time .*: hyperslab (.*)\n$/.exec(stderr) ?? []
+  expect([exitCode, place, command]).toEqual([0, 'slow.zarr', 'export slow.zarr new.zarr'])
+  expect(await hyperslab(folder, command.split(' '))).toMatchObject({ exitCode: 0, stderr: '' })
+  expect(await hyperslab(folder, ['info', 'new.zarr'])).toMatchObject({ exitCode: 0, stderr: '' })
+  const { origin, seen } = await serve(folder)
+  await using ds = await openDataset(`${origin}/new.zarr`)
+  expect([await ds.get('time').sel({ time: 78 }).get(), seen.length]).toEqual([78, 2])
 })

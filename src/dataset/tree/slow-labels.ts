@@ -18,6 +18,6 @@ export async function warnOfSlowLabels(arrays: readonly ArrayNode[], file: strin
     .filter(({ total }) => total > MOST_REQUESTS)
     .map(
       ({ total, names }) =>
-        `opening it takes ${total} requests for the labels of ${names.join(', ')}, which are in small chunks; write it anew with large ones: hyperslab export ${file} new.zarr`,
+        `${file}: opening takes ${total} requests, because the labels of ${names.join(', ')} are in small chunks; a copy opens faster: hyperslab export ${file} new.zarr`,
     )
 }
