@@ -165,7 +165,9 @@ const OPENING = "import { open, slice } from 'hyperslab'; open(location.hash).th
 const openingBytes = lazily(() => loadedBytes(OPENING))
 
 test('opening and reading a file stays within its budget', async () => {
-  expect(await openingBytes()).toBeLessThan(OPEN_BYTES)
+  const bytes = await openingBytes()
+  expect(bytes).toBeLessThan(OPEN_BYTES)
+  expectOnPages(`some ${Math.round(bytes / 1000)} kB for \`open\``, 'speed.md')
 })
 
 /** Minified and gzipped bytes of `@assemblyscript/loader`, which this project has to use. */
@@ -180,8 +182,18 @@ const OPEN_BYTES = 56_220 + LOADER_BYTES
 test('opening and reading a Zarr store stays within its budget', async () => {
   const program =
     "import { openZarr } from 'hyperslab/zarr'; openZarr(location.hash).then((group) => group.array('t')).then((array) => array.get([0]))"
-  expect(await loadedBytes(program)).toBeLessThan(73_020)
+  const bytes = await loadedBytes(program)
+  expect(bytes).toBeLessThan(73_020)
+  expectOnPages(`some ${Math.round(bytes / 1000)} kB`, 'speed.md', 'questions.md')
 })
+
+/** Checks that pages of docs/ contain a figure, on one line or across lines. */
+function expectOnPages(figure: string, ...pages: string[]): void {
+  for (const page of pages) {
+    const text = readFileSync(join(root, 'docs', page), 'utf8').replace(/\s+/g, ' ')
+    expect(text.includes(figure), `docs/${page} says ${figure}`).toBe(true)
+  }
+}
 
 /** A program that opens a Zarr store over HTTP, reads one frame, and prints the files that it has loaded. */
 const PAGE = `
@@ -240,9 +252,7 @@ test('a page that opens Zarr as a dataset and reads one frame loads neither cont
     const bytes = files.reduce((sum, file) => sum + gzipSync(readFileSync(file), { level: 9 }).length, 0)
     // The goal is 90 kB in 12 files. What makes them fewer lowers this, so that it is not lost again.
     expect([files.length <= 12, bytes <= 130_500], `${files.length} files of ${bytes} bytes`).toEqual([true, true])
-    // The page of speed tells these figures.
-    const page = readFileSync(join(root, 'docs/speed.md'), 'utf8')
-    expect(page).toContain(`${Math.ceil(bytes / 1000)} kB in ${files.length} files`)
+    expectOnPages(`${Math.ceil(bytes / 1000)} kB in ${files.length} files`, 'speed.md', 'questions.md')
   } finally {
     rmSync(folder, { recursive: true })
   }
