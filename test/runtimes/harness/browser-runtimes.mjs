@@ -2,6 +2,7 @@
 import { browserLabel, startBrowser } from './browsers.mjs'
 import { BUNDLERS, bundle } from './bundles.mjs'
 import { runMapExample } from './map-example.mjs'
+import { runPersistentCache } from './persistent-cache.mjs'
 import { within } from './processes.mjs'
 import { serve } from './site.mjs'
 import { runViewer } from './viewer.mjs'
@@ -19,12 +20,13 @@ const PAGE_SECONDS = 40
 /** Every change to a file waits for the disk. */
 const OPFS_SECONDS = 60
 const EXAMPLE_SECONDS = 40
+const CACHE_SECONDS = 60
 const VIEWER_SECONDS = 240
 const LOOKS_SECONDS = 120
 /** For all pages of one browser, so that hanging ones do not add up. */
 const BROWSER_SECONDS = 240
-/** For the viewer and the map, too. */
-export const BROWSER_LIMIT_SECONDS = BROWSER_SECONDS + VIEWER_SECONDS + LOOKS_SECONDS + EXAMPLE_SECONDS + 10
+/** For the viewer, the map and the cache, too. */
+export const BROWSER_LIMIT_SECONDS = BROWSER_SECONDS + VIEWER_SECONDS + LOOKS_SECONDS + EXAMPLE_SECONDS + CACHE_SECONDS + 10
 
 /** Lists the pages to visit: a script below a variant of the site, and the requirements for its page. */
 async function cellsFor(app) {
@@ -57,6 +59,10 @@ export async function runBrowser(name, app) {
       results: await visitOf('looking at the viewer', LOOKS_SECONDS, runLooks(browser, app)),
     })
     done.push({ name: 'example map', results: await visitOf('the example map', EXAMPLE_SECONDS, runMapExample(browser, app)) })
+    done.push({
+      name: 'PersistentCache',
+      results: await visitOf('the persistent cache', CACHE_SECONDS, runPersistentCache(browser, app)),
+    })
     return { label: browserLabel(name), version: browser.version, cells: done, stores: 'memory, OPFS', built: await builtBy(app) }
   } finally {
     browser?.close()
