@@ -100,6 +100,9 @@ async function installExample(name) {
   return place
 }
 
+/** Note of the graphics driver about its speed. Chromium logs it for pages that read drawn pixels. */
+const DRIVER_NOTE = /GL Driver Message \(OpenGL, Performance/
+
 /** Builds an example with a page, and runs `look` on the page in Chromium, which must log nothing. */
 async function look(name, search, work) {
   const place = await installExample(name)
@@ -112,7 +115,7 @@ async function look(name, search, work) {
   const complaints = []
   try {
     const page = await browser.page()
-    page.on('console', (message) => complaints.push(message.text()))
+    page.on('console', (message) => DRIVER_NOTE.test(message.text()) || complaints.push(message.text()))
     page.on('pageerror', (error) => complaints.push(error.message))
     await page.goto(`${server.origin}/${name}/index.html${search}`)
     await work(page, server)
@@ -121,6 +124,24 @@ async function look(name, search, work) {
     server.close()
   }
   assert.deepEqual(complaints, [])
+}
+
+/** Returns whether points of a page are red, `hot`, or blue, `cold`. */
+async function coloursOf(page, points) {
+  const picture = (await page.screenshot()).toString('base64')
+  return page.evaluate(
+    async ({ picture, points }) => {
+      const image = await createImageBitmap(await (await fetch(`data:image/png;base64,${picture}`)).blob())
+      const context = new OffscreenCanvas(image.width, image.height).getContext('2d', { willReadFrequently: true })
+      context.drawImage(image, 0, 0)
+      const names = points.map(([x, y]) => {
+        const [red, , blue] = context.getImageData(x, y, 1, 1).data
+        return red === blue ? 'neither' : red > blue ? 'hot' : 'cold'
+      })
+      return names.join(' ')
+    },
+    { picture, points },
+  )
 }
 
 /**
@@ -335,6 +356,27 @@ export default {
       assert.deepEqual(size, [192, 96])
       await page.click('#map svg:last-of-type', { position: { x: 450, y: 240 } })
       await page.waitForFunction(() => !document.querySelector('#series').textContent.includes('52.5'))
+    })
+  },
+  async 'examples/deck, which draws a globe'() {
+    await look('deck', '', async (page) => {
+      /** Waits until the globe is as hot and as cold as expected, at its middle and near the north pole. */
+      const shown = async (date, expected) => {
+        await page.waitForFunction((text) => document.querySelector('output').value === text, date, { timeout: 30_000 })
+        let seen
+        for (let attempt = 0; attempt < 40 && seen !== expected; attempt++) {
+          await new Promise((resolve) => setTimeout(resolve, 250))
+          seen = await coloursOf(page, [
+            [640, 800],
+            [640, 585],
+          ])
+        }
+        assert.equal(seen, expected, date)
+      }
+      await shown('2005-01-16', 'hot cold')
+      await page.focus('input')
+      for (let step = 1; step <= 6; step++) await page.press('input', 'ArrowRight')
+      await shown('2005-07-16', 'hot hot')
     })
   },
   async 'examples/deno, whose cells print what the notebook has'() {
