@@ -167,8 +167,11 @@ export class Hdf5Group extends Printable implements AsyncDisposable {
       const all = names.includes('') ? (await this.#phonyNames()).get(name) : names
       const array = await openArray(at, node, all, { isLabelled: true })
       const outer = await outerGroups(located)
-      const shape = await located.file.dimensions.fullShape(node.dataset.header, shapeOf(node), outer)
-      return { array, shape: [...shape, ...node.plan.innerShape] }
+      const { innerShape } = node.plan
+      // The stored shape of a virtual array lacks what its sources have added since.
+      const own = array.shape.slice(0, array.shape.length - innerShape.length)
+      const shape = await located.file.dimensions.fullShape(node.dataset.header, own, outer)
+      return { array, shape: [...shape, ...innerShape] }
     })
   }
 

@@ -12,8 +12,10 @@ import type { BlockSource } from '../../../src/array/source.ts'
 import { HyperslabError } from '../../../src/core/errors.ts'
 import { slice } from '../../../src/grid/slice.ts'
 import { openHdf5 } from '../../../src/runtime/hdf5.ts'
+import { openTree } from '../../../src/runtime/index.ts'
 import { FileStore } from '../../../src/store/fs/file.ts'
 import { linkedFiles } from './linked-files.ts'
+import { FORMATS } from './support.ts'
 
 const { python, folder } = linkedFiles()
 const place = (name: string): string => join(folder(), 'inner', name)
@@ -156,4 +158,11 @@ test('of overlapping mappings the last one counts, however late the first one is
   const kind = { dtype: 'int32', innerShape: [], scalar: undefined, fillValue: -1 } as const
   const array = new DiskArray(virtualSource(kind, [6], [tile('first.h5', 0), tile('second.h5', 2)], open))
   expect([...(await array.values())]).toEqual([1, 1, 2, 2, 2, -1])
+})
+
+test('a tree has a virtual array at the length that its sources give it', async () => {
+  await using tree = await openTree(join(FORMATS, 'hdf5/vds/1_vds.h5'), { external: true })
+  const { root } = tree
+  const array = root.kind === 'group' ? (await root.array('vds_dset')).array : undefined
+  expect(array?.shape).toEqual([5, 18, 8])
 })
