@@ -215,7 +215,13 @@ export class PackedParts {
     if (known !== undefined) return known
     const { store, key: target, mark } = this.#target
     const own = await store.sharedUploads!.begin(target, mark, options)
-    if (await this.#scratch.put(await this.#scratch.key(UPLOAD), new TextEncoder().encode(own), options)) return own
+    try {
+      if (await this.#scratch.put(await this.#scratch.key(UPLOAD), new TextEncoder().encode(own), options)) return own
+    } catch (error) {
+      // An upload that no worker knows would stay open.
+      if ((await this.#known({}).catch(() => own)) !== own) await store.sharedUploads!.abort(target, own)
+      throw error
+    }
     await store.sharedUploads!.abort(target, own)
     return (await this.#known(options)) ?? this.#upload(options)
   }

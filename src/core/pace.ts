@@ -1,4 +1,4 @@
-import { onAbort, type Signal } from './signal.ts'
+import { newController, onAbort, type Signal } from './signal.ts'
 
 // Every runtime has some of these, but no library that is loaded without the DOM declares them.
 declare const setImmediate: ((call: () => void) => unknown) | undefined
@@ -15,6 +15,8 @@ const SLICE_MS = 8
  * workerd.
  */
 const SLICE_STEPS = 8192
+/** Milliseconds for which a caller waits for aborted work to end. */
+const SETTLE_MS = 1_000
 
 /**
  * Yields to the event loop: timers, requests and other work of the thread. Waits for a task, not a microtask,
@@ -75,4 +77,14 @@ export function pause(ms: number, signal?: Signal): Promise<void> {
         reject(signal.reason)
       })
   })
+}
+
+/** Waits until aborted work has ended, whatever its result, but only for a second. */
+export async function untilSettled(work: Promise<unknown>): Promise<void> {
+  const settled = newController()
+  work.then(
+    () => settled.abort(),
+    () => settled.abort(),
+  )
+  await pause(SETTLE_MS, settled.signal).catch(() => undefined)
 }

@@ -1,5 +1,5 @@
 import { HyperslabError, messageOf } from '../../core/errors.ts'
-import { pause } from '../../core/pace.ts'
+import { untilSettled, pause } from '../../core/pace.ts'
 import { newController, onAbort, raceAbort, type Signal } from '../../core/signal.ts'
 import { quickReads } from '../../store/fs/quick-reads.ts'
 import { childRange, missingChildren } from '../task-tree.ts'
@@ -230,7 +230,12 @@ async function untilFirst<T>(signals: readonly Signal[], work: (signal: Signal) 
   if (aborted !== undefined) controller.abort(aborted.reason)
   try {
     controller.signal.throwIfAborted()
-    return await raceAbort(work(controller.signal), controller.signal)
+    const running = work(controller.signal)
+    return await raceAbort(running, controller.signal).catch(async (error: unknown) => {
+      // What the work still writes must not outlive the output that a stopped run discards.
+      await untilSettled(running)
+      throw error
+    })
   } finally {
     for (const each of forget) each()
   }

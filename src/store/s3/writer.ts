@@ -1,5 +1,6 @@
 import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
-import type { Signal } from '../../core/signal.ts'
+import { untilSettled } from '../../core/pace.ts'
+import { raceAbort, type Signal } from '../../core/signal.ts'
 import { exists, randomName, unmatched } from '../conditions.ts'
 import type { HttpAnswer } from '../http/client.ts'
 import { contentLength, headerInfo } from '../http/headers.ts'
@@ -212,12 +213,23 @@ export class S3Writer {
   }
 
   /**
-   * Begins a multipart upload. Any client that knows the id can take part in it.
+   * Begins a multipart upload. Any client that knows the id can take part in it. If the signal aborts
+   * meanwhile, the upload that the server has begun is dropped.
    * @param mark distinguishes the object from those of other writers
    */
   async beginUpload(key: string, mark: string, signal: Signal | undefined): Promise<string> {
+    signal?.throwIfAborted()
     const request = { method: 'POST', key, query: { uploads: '' }, headers: { [MARK]: mark } } as const
-    return this.#client.send(request, [], async (answer) => this.#field(await readBody(answer), 'UploadId', key), signal)
+    const receive = async (answer: HttpAnswer): Promise<string> => this.#field(await readBody(answer), 'UploadId', key)
+    // The signal does not cancel the request: the server may have carried it out, and only the answer names the
+    // upload.
+    const begun = this.#client.send(request, [], receive, undefined)
+    try {
+      return await raceAbort(begun, signal)
+    } catch (error) {
+      if (signal?.aborted) await untilSettled(begun.then((id) => this.abortUpload(key, id)))
+      throw error
+    }
   }
 
   /** Uploads a part, replacing an earlier one of the same number, and returns its tag. */

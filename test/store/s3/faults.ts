@@ -162,6 +162,19 @@ export function faults(given: () => Bucket): void {
     expect(await given().store().list(folder)).toEqual([])
   })
 
+  test('an upload in parts that is aborted while the server begins it is dropped', async () => {
+    const store = through(0)
+    const before = await given().ceph.openUploads('data')
+    const controller = new AbortController()
+    proxy.fault = ({ method, url }) => {
+      if (method === 'POST' && /uploads=/.test(url)) controller.abort(ENOUGH)
+      return undefined
+    }
+    await expect(store.put(`${given().folder()}x`, noise(11 * MIB), { signal: controller.signal })).rejects.toBe(ENOUGH)
+    expect(proxy.log).toEqual(['POST', 'DELETE'])
+    expect(await given().ceph.openUploads('data')).toBe(before)
+  })
+
   test('a stage that cannot spill keeps what it has and goes on afterwards', async () => {
     const store = through(0)
     const key = `${given().folder()}x`
