@@ -1,4 +1,5 @@
-import { mkdtempSync, rmSync } from 'node:fs'
+import { spawn } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 
@@ -66,3 +67,25 @@ export async function inFolder(work) {
 }
 
 export const MiB = 2 ** 20
+
+/** Returns the seconds that a process takes, and its peak memory in bytes. */
+export function runProcess(program, args, env = process.env) {
+  const started = performance.now()
+  const child = spawn(program, args, { env, stdio: ['ignore', 'ignore', 'inherit'] })
+  let peak = 0
+  const sample = () => {
+    try {
+      peak = Number(/VmHWM:\s*(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) * 1024 || peak
+    } catch {
+      // The process has ended meanwhile.
+    }
+  }
+  const watch = setInterval(sample, 20)
+  return new Promise((resolve, reject) => {
+    child.once('error', reject).once('exit', (code) => {
+      clearInterval(watch)
+      if (code === 0) resolve({ seconds: (performance.now() - started) / 1000, peak })
+      else reject(new Error(`${program} ${args.join(' ')} ended with ${code}`))
+    })
+  })
+}

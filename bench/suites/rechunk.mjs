@@ -1,41 +1,18 @@
 // Rechunks an array of 4 GiB from whole planes to columns by the command, in 512 MiB. Compared with reading
 // and writing it once, and with Cubed in Python.
-import { spawn } from 'node:child_process'
-import { readFileSync, rmSync } from 'node:fs'
+import { rmSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { createPool } from '../../dist/index.js'
 import { createZarr, openZarr } from '../../dist/zarr.js'
 import { pythonEnvironment } from '../../scripts/python.mjs'
-import { climate, inFolder, MiB, report, sized, time } from '../measure.mjs'
+import { climate, inFolder, MiB, report, runProcess, sized, time } from '../measure.mjs'
 
 const N = sized(1024, 64)
 const COLUMNS = [N, 32, 32]
 const MEMORY = 512 * MiB
 const PEER = ['cubed==0.24.0', 'zarr==3.1.6', 'numpy==2.4.6']
 const path = (name) => fileURLToPath(new URL(name, import.meta.url))
-
-/** Returns the seconds that a process takes, and its peak memory in bytes. */
-function run(program, args, env = process.env) {
-  const started = performance.now()
-  const child = spawn(program, args, { env, stdio: ['ignore', 'ignore', 'inherit'] })
-  let peak = 0
-  const sample = () => {
-    try {
-      peak = Number(/VmHWM:\s*(\d+) kB/.exec(readFileSync(`/proc/${child.pid}/status`, 'utf8'))?.[1] ?? 0) * 1024 || peak
-    } catch {
-      // The process has ended meanwhile.
-    }
-  }
-  const watch = setInterval(sample, 20)
-  return new Promise((resolve, reject) => {
-    child.once('error', reject).once('exit', (code) => {
-      clearInterval(watch)
-      if (code === 0) resolve({ seconds: (performance.now() - started) / 1000, peak })
-      else reject(new Error(`${program} ${args.join(' ')} ended with ${code}`))
-    })
-  })
-}
 
 const makeArray = async (place, chunks) => {
   const group = await createZarr(place)
@@ -82,7 +59,7 @@ await inFolder(async (folder) => {
   rmSync(once, { recursive: true })
   const floor = (reading + writing) / 1000
   const chunks = `z=${N},y=32,x=32`
-  const own = await run(process.execPath, [
+  const own = await runProcess(process.execPath, [
     path('../../dist/cli.js'),
     'rechunk',
     planes,
@@ -105,7 +82,7 @@ await inFolder(async (folder) => {
     console.log(`peer not installed: ${PEER.join(', ')} (${failure})`)
     return
   }
-  const peer = await run('python3', [path('../rechunk.py'), planes, theirs, String(MEMORY), join(folder, 'work')], env)
+  const peer = await runProcess('python3', [path('../rechunk.py'), planes, theirs, String(MEMORY), join(folder, 'work')], env)
   await compare(planes, theirs)
   console.log(`Cubed: ${peer.seconds.toFixed(1)} s with ${(peer.peak / MiB).toFixed(0)} MiB`)
   row('speed', 'Cubed 0.24.0', peer.seconds / own.seconds, undefined, true, true)
