@@ -10,7 +10,7 @@ import type { ChunkGrid } from '../grid/chunks.ts'
 import type { Arena } from '../kernels/arena.ts'
 import { putWithCrc } from '../kernels/crc32c.ts'
 import type { PackedBlock, Task, TaskResult, WorkerPool } from '../pool/task.ts'
-import type { ByteRange } from '../store/store.ts'
+import type { ByteRange, QuickRanges } from '../store/store.ts'
 import { checkCrc, compareCrc } from './integrity.ts'
 
 /** Location of blocks: a committed layer, or the stage of the layer being written. */
@@ -28,6 +28,8 @@ export interface BlockOrigin {
    * @param into memory for the bytes. An origin that can read into it returns it; others ignore it
    */
   read(offset: number, length: number, signal?: Signal, into?: Uint8Array): Promise<Uint8Array>
+  /** Returns reads of a local file that complete before they return; undefined if reads have to wait. */
+  quickReads?(): QuickRanges | undefined
   /** Takes back a buffer from `read` that has no more readers, to reuse its memory. */
   readonly recycle?: ((bytes: Uint8Array) => void) | undefined
   /** Reads several ranges. Optional: only stores that merge them into fewer requests have it. */

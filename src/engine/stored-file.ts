@@ -75,6 +75,7 @@ export class StoredFile {
       ...(identity !== undefined && { cacheKey: `${format} ${identity}${part}` }),
       local: store.files?.localPath && { path: store.files.localPath(path), etag },
       recycle: store.files?.recycle,
+      quickReads: () => (this.ended.aborted ? undefined : store.files?.quickReads?.(path, etag)),
       read: async (offset, length, signal, into) => {
         this.checkOpen()
         const held = await this.#held([{ offset, length }])

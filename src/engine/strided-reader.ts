@@ -37,6 +37,8 @@ const CONCURRENT_PORTIONS = 4
 const LEAST_POOL_BYTES = 2 * 1024 * 1024
 /** Size up to which JavaScript copies faster than kernel memory. */
 const FEW_BYTES = 2048
+/** Bytes of elements, with the gaps between them, up to which they are read without waiting where that is allowed. */
+const MOST_QUICK_BYTES = 4 * 1024 * 1024
 /** Concurrent requests per portion to a local file. */
 const CONCURRENT_REQUESTS = 4
 /** Concurrent short requests per portion to a file that may be remote, where most of the time is waiting. */
@@ -215,6 +217,13 @@ export class StridedReader {
       const done = await run({ ...origin.local, offset: 0, length: 0, crc: undefined })
       if (done !== undefined) return done[0]
     }
+    const quick = there === undefined && heldBytes(elements) <= MOST_QUICK_BYTES ? origin.quickReads?.() : undefined
+    if (quick !== undefined) {
+      await quick.ready()
+      const read = ({ offset }: StoredRead, into: Uint8Array): boolean => quick.read(into, offset)
+      const done = useHere(layout, elements, chunk, use, read, () => quick.isUnchanged())
+      if (done !== undefined) return done[0]
+    }
     const { reads } = elements
     const fetched = reads.length === 1 ? [await fetchRead(origin, reads[0]!, signal)] : await fetchReads(origin, reads, signal)
     // Sending bytes to a worker and back takes longer than copying them here.
@@ -222,22 +231,40 @@ export class StridedReader {
       const done = await run(joinBytes(fetched))
       if (done !== undefined) return done[0]
     }
-    const result = withArena((arena) => {
-      if (size <= FEW_BYTES && payloadOf === undefined) {
-        const few = joinFew(elements, fetched)
-        if (few !== undefined) return use.onThisThread(arena, [chunk], () => few)
-      }
-      let i = 0
-      const pointer = putStored(arena, elements, (_, into) => {
-        into.set(fetched[i++]!)
-        return true
-      })!
-      const bytes = payloadOf?.(arena.bytes(pointer, size), elements.count) ?? { pointer, size }
-      return use.onThisThread(arena, [chunk], () => bytes)
-    })
+    let i = 0
+    const copy = (_: StoredRead, into: Uint8Array): boolean => {
+      into.set(fetched[i++]!)
+      return true
+    }
+    const [result] = useHere(layout, elements, chunk, use, copy)!
     for (const bytes of fetched) origin.recycle?.(bytes)
     return result
   }
+}
+
+/**
+ * Uses elements on this thread.
+ * @param fill writes the bytes of a read; returns false if it cannot
+ * @param holds whether the bytes count, once all are written
+ * @returns undefined if they were not used
+ */
+function useHere<C, R>(
+  { payloadOf }: StridedLayout,
+  elements: StoredElements,
+  chunk: C,
+  use: BlockUse<C, R>,
+  fill: (read: StoredRead, into: Uint8Array) => boolean,
+  holds: () => boolean = () => true,
+): readonly [R] | undefined {
+  const size = elements.count * elements.elementBytes
+  const isFew = size <= FEW_BYTES && payloadOf === undefined && heldBytes(elements) === 2 * size
+  return withArena((arena) => {
+    const stored = isFew ? joinFew(elements, fill) : putStored(arena, elements, fill)
+    if (stored === undefined || !holds()) return undefined
+    const bytes =
+      typeof stored !== 'number' ? stored : (payloadOf?.(arena.bytes(stored, size), elements.count) ?? { pointer: stored, size })
+    return [use.onThisThread(arena, [chunk], () => bytes)]
+  })
 }
 
 /** Fetches ranges. After an abort, requests under way continue, but the caller no longer waits for them. */
@@ -273,33 +300,26 @@ async function fetchRead(
   return bytes
 }
 
-/** Joins elements in the order of `putStored`; undefined if other bytes lie between them. */
+/** Joins elements in JavaScript as `putStored` does. No other bytes lie between them. */
 function joinFew(
   { elementBytes, bigEndian, count, reads }: StoredElements,
-  fetched: readonly Uint8Array[],
+  fill: (read: StoredRead, into: Uint8Array) => boolean,
 ): Uint8Array | undefined {
   const bytes = new Uint8Array(count * elementBytes)
-  const target = new DataView(bytes.buffer)
-  let filled = 0
-  for (let i = 0; i < reads.length; i++) {
-    const from = fetched[i]!
-    const { length } = from
-    filled += length
-    if (filled > bytes.length) return undefined
-    const at = reads[i]!.before * elementBytes
-    if (!bigEndian || elementBytes === 1) {
-      bytes.set(from, at)
-      continue
-    }
-    const source = new DataView(from.buffer, from.byteOffset, length)
-    if (elementBytes === 2) for (let k = 0; k < length; k += 2) target.setUint16(at + k, source.getUint16(k), true)
-    else if (elementBytes === 4) for (let k = 0; k < length; k += 4) target.setUint32(at + k, source.getUint32(k), true)
-    else
-      for (let k = 0; k < length; k += 8) {
-        target.setUint32(at + k + 4, source.getUint32(k), true)
-        target.setUint32(at + k, source.getUint32(k + 4), true)
-      }
+  for (const read of reads) {
+    const from = read.before * elementBytes
+    if (!fill(read, bytes.subarray(from, from + read.length))) return undefined
   }
+  if (!bigEndian || elementBytes === 1) return bytes
+  const view = new DataView(bytes.buffer)
+  if (elementBytes === 2) for (let k = 0; k < bytes.length; k += 2) view.setUint16(k, view.getUint16(k), true)
+  else if (elementBytes === 4) for (let k = 0; k < bytes.length; k += 4) view.setUint32(k, view.getUint32(k), true)
+  else
+    for (let k = 0; k < bytes.length; k += 8) {
+      const low = view.getUint32(k + 4)
+      view.setUint32(k + 4, view.getUint32(k), true)
+      view.setUint32(k, low, true)
+    }
   return bytes
 }
 

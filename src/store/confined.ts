@@ -40,6 +40,8 @@ const USES: Readonly<Record<Method, Use>> = {
   conditionalWrites: 'free',
   close: 'free',
   localPath: 'free',
+  // Reads only what a checked read has opened.
+  quickReads: 'free',
   recycle: 'free',
   makeFolder: 'writes',
   removeFolder: 'removes',

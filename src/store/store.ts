@@ -206,6 +206,11 @@ export interface LocalFiles {
    */
   localPath?(key: string): string
   /**
+   * Returns reads that complete before they return, of one version of an object that an earlier read has
+   * opened; undefined if its reads have to wait. A store that has to see every read omits this method.
+   */
+  quickReads?(key: string, etag: string): QuickRanges | undefined
+  /**
    * Takes back bytes that `getRange` or `get` returned, to reuse their memory. The caller no longer reads
    * them. The method ignores arrays that the store did not return, and parts of arrays.
    */
@@ -222,6 +227,19 @@ export interface LocalFiles {
   realPath(key: string): Promise<string>
   /** Whether a key, of an object or of a folder without a trailing slash, is a symbolic link itself. */
   isLink(key: string): Promise<boolean>
+}
+
+/** Short reads of a local file that complete before they return. Their results count if `isUnchanged` holds. */
+export interface QuickRanges {
+  /** Waits until this thread has time for such reads. */
+  ready(): Promise<void>
+  /**
+   * Fills memory with the bytes from a position of the file on.
+   * @returns false if that read has to wait, or fails
+   */
+  read(into: Uint8Array, position: number): boolean
+  /** Whether the file still had its version after the last read. */
+  isUnchanged(): boolean
 }
 
 /** End of an object, with size and version of the whole. */

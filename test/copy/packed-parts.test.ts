@@ -1,8 +1,8 @@
 import { beforeEach, expect, test } from 'vitest'
 import { PackedParts } from '../../src/copy/packed-parts.ts'
 import { Scratch } from '../../src/copy/scratch.ts'
-import type { SharedUploads } from '../../src/store/store.ts'
 import { MemoryStore } from '../../src/store/memory.ts'
+import type { SharedUploads } from '../../src/store/store.ts'
 
 const MIB = 2 ** 20
 const ENOUGH = new Error('enough')
@@ -39,7 +39,8 @@ beforeEach(() => {
 /** Two workers on one job. */
 function workers() {
   const store = Object.assign(new MemoryStore(), { sharedUploads: uploads })
-  const worker = () => new PackedParts({ store, key: 'x.af', mark: 'job' }, new Scratch(async () => ({ store, path: 'scratch/' })))
+  const worker = () =>
+    new PackedParts({ store, key: 'x.af', mark: 'job' }, new Scratch(async () => ({ store, path: 'scratch/' })))
   return [worker(), worker()] as const
 }
 

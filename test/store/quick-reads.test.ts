@@ -49,7 +49,7 @@ function simulated(type: number | undefined, ms: (read: number) => number, optio
   const advance = (ms: number): void => {
     now += ms
   }
-  return { store: new FileStore(options, { ...fs, readSync, read, statfs }, quick), seen, advance, quick }
+  return { store: new FileStore(options, { ...fs, readSync, read, statfs }, quick), seen, advance, quick, nextTurn }
 }
 
 async function readAll({ store }: { store: FileStore }, count: number, length = 100, signal?: AbortSignal): Promise<void> {
@@ -139,5 +139,59 @@ describe('synchronous reads', () => {
     await expect(readAll(run, 10)).rejects.toMatchObject({ tag: 'StoreError', message: expect.stringContaining('EIO') })
     await expect(run.store.getRange(key, LENGTH - 1, 2)).rejects.toMatchObject({ tag: 'FormatError' })
     await run.store.close()
+  })
+
+  test('fill memory in groups, which wait for a turn with a millisecond left', async () => {
+    const run = simulated(EXT4, () => 0.3)
+    const { etag } = (await run.store.stat(key))!
+    expect(run.store.files.quickReads!(key, etag)).toBeUndefined()
+    await run.store.getRange(key, 0, 1, { ifMatch: etag })
+    expect(run.store.files.quickReads!(key, `${etag}0`)).toBeUndefined()
+    let groups = 0
+    let turns = 0
+    for (let i = 0; i < 200; i++) {
+      const quick = run.store.files.quickReads!(key, etag)!
+      const ready = quick.ready().then(() => true)
+      const isReady = await Promise.race([ready, new Promise((resolve) => setTimeout(resolve, 1, false))])
+      if (!isReady) {
+        turns++
+        await run.nextTurn()
+        await ready
+      }
+      const into = new Uint8Array(70_000)
+      expect(quick.read(into, 20_000 + i)).toBe(true)
+      expect(Buffer.compare(into, bytes.subarray(20_000 + i, 90_000 + i))).toBe(0)
+      expect(quick.isUnchanged()).toBe(true)
+      groups++
+    }
+    // Two short reads a group, so two groups a turn.
+    expect(run.seen).toMatchObject({ sync: 400, async: 1 })
+    expect(run.seen.most).toBeLessThan(2.000001)
+    expect([groups, turns]).toEqual([200, 99])
+    await run.store.close()
+  })
+
+  test('of a group end where a read is slow, the file is closed, changed or shorter', async () => {
+    const run = simulated(EXT4, (read) => (read === 3 ? 5 : 0.001))
+    const own = join(folder, 'own')
+    await writeFile(own, bytes)
+    const { etag } = (await run.store.stat(own))!
+    await run.store.getRange(own, 0, 1, { ifMatch: etag })
+    const quick = run.store.files.quickReads!(own, etag)!
+    const into = new Uint8Array(100)
+    // The end of the file takes two calls.
+    expect(quick.read(into, LENGTH - 99)).toBe(false)
+    expect(quick.read(into, 0)).toBe(true)
+    expect(quick.read(into, 0)).toBe(true)
+    expect(quick.read(into, 0)).toBe(false)
+    expect(run.store.files.quickReads!(own, etag)).toBeUndefined()
+    run.advance(501)
+    await run.nextTurn()
+    expect(run.store.files.quickReads!(own, etag)).toBeDefined()
+    expect([quick.read(into, 0), quick.isUnchanged()]).toEqual([true, true])
+    fs.utimesSync(own, 1, 1)
+    expect([quick.read(into, 0), quick.isUnchanged()]).toEqual([true, false])
+    await run.store.close()
+    expect([quick.read(into, 0), quick.isUnchanged()]).toEqual([false, false])
   })
 })

@@ -101,7 +101,7 @@ export type ElementReader = (offset: number, length: number, signal: Signal | un
 
 /** Bytes of an open file. Closing the NetCDF file calls `close`. */
 export type OpenBuffer = AsyncBuffer &
-  Pick<BlockOrigin, 'local' | 'recycle'> &
+  Pick<BlockOrigin, 'local' | 'recycle' | 'quickReads'> &
   Pick<ChunkIndex, 'origins'> & { close?(): Promise<void> }
 
 /**
@@ -140,6 +140,7 @@ export async function openBuffer(
       version: fileName,
       local: buffer.local,
       recycle: buffer.recycle,
+      quickReads: () => (closed ? undefined : buffer.quickReads?.()),
       read: async (offset: number, length: number, signal?: Signal) => {
         if (readRange === undefined) return readBytes(file, offset, offset + length)
         checkOpen()

@@ -71,6 +71,7 @@ async function openFile(
     origins: { place: { store, path } },
     local: store.files?.localPath && { path: store.files.localPath(path), etag },
     recycle: store.files?.recycle,
+    quickReads: () => store.files?.quickReads?.(path, etag),
     slice: async (from, to) => {
       const inHead = head.subarray(from, to)
       if (inHead.length === to - from) return inHead

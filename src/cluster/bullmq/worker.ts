@@ -1,5 +1,5 @@
 import { HyperslabError, messageOf } from '../../core/errors.ts'
-import { untilSettled, pause } from '../../core/pace.ts'
+import { pause, untilSettled } from '../../core/pace.ts'
 import { newController, onAbort, raceAbort, type Signal } from '../../core/signal.ts'
 import { quickReads } from '../../store/fs/quick-reads.ts'
 import { childRange, missingChildren } from '../task-tree.ts'

@@ -121,6 +121,32 @@ export async function readUnchanged(
   })
 }
 
+/** Fills memory from a version without waiting. Returns false if that is not allowed, or fails. */
+export function fillsQuickly(
+  quick: QuickReads,
+  fs: FileSystem,
+  path: string,
+  version: FileVersion,
+  into: Uint8Array,
+  position: number,
+): boolean {
+  try {
+    return quick.readAll(fs, path, version, into, position)
+  } catch {
+    // An asynchronous read reports the failure.
+    return false
+  }
+}
+
+/** Whether an open file still has its version. */
+export function isStill(fs: FileSystem, { file, etag }: FileVersion): boolean {
+  try {
+    return toEtag(fs.fstatSync(file, { bigint: true })) === etag
+  } catch {
+    return false
+  }
+}
+
 /**
  * Reads exactly the bytes of a range.
  * @throws FormatError if the file ends before

@@ -9,6 +9,7 @@ import type {
   ObjectInfo,
   ObjectTail,
   PutOptions,
+  QuickRanges,
   RangeOptions,
   RenameOptions,
   Stage,
@@ -24,7 +25,9 @@ import {
   type FileVersion,
   fileInfo,
   fileSystem,
+  fillsQuickly,
   folderOf,
+  isStill,
   openForReading,
   orMissingSync,
   readUnchanged,
@@ -38,6 +41,8 @@ import { checkVersion, FileStage, withFolder } from './stage.ts'
 /** A handle shared by readers. After it is retired, the last reader closes it. */
 interface Shared {
   readonly opened: Promise<FileVersion | undefined>
+  /** The same, once it is open. */
+  version?: FileVersion
   readers: number
   retired: boolean
 }
@@ -96,7 +101,7 @@ export class FileStore implements WritableStore {
     checkOptions('FileStore', options, CHECKS)
     this.#fs = fs as FileSystem
     this.#quick = options.syncReads === false ? undefined : quick
-    this.files = new FilesOfMachine(this.#fs)
+    this.files = new FilesOfMachine(this.#fs, (key, etag) => this.#quickRanges(key, etag))
   }
 
   describe(key: string): string {
@@ -273,12 +278,26 @@ export class FileStore implements WritableStore {
     try {
       const opened = await shared.opened
       if (opened?.etag !== etag) throw changed(key)
+      shared.version = opened
       return await readUnchanged(this.#fs, opened, key, offset, length, into, this.#quick)
     } catch (error) {
       if (isHyperslabError(error, 'ConflictError')) await this.#retire(`${key}\0${etag}`)
       throw error
     } finally {
       await this.#release(shared)
+    }
+  }
+
+  /** Returns synchronous reads of a version that is open. */
+  #quickRanges(key: string, etag: string): QuickRanges | undefined {
+    const shared = this.#open.get(`${key}\0${etag}`)
+    const version = shared?.version
+    const [fs, quick] = [this.#fs, this.#quick]
+    if (version === undefined || !quick?.allows(fs, key, version)) return undefined
+    return {
+      ready: () => quick.ready(),
+      read: (into, position) => !shared!.retired && fillsQuickly(quick, fs, key, version, into, position),
+      isUnchanged: () => !shared!.retired && isStill(fs, version),
     }
   }
 

@@ -1,5 +1,5 @@
 import type { Dirent } from 'node:fs'
-import type { FoldedNames, Leftover, ListOptions, LocalFiles } from '../store.ts'
+import type { FoldedNames, Leftover, ListOptions, LocalFiles, QuickRanges } from '../store.ts'
 import { errorCode, fileError, onFile, orMissing } from './errors.ts'
 import { type FileSystem, folderOf, keepRoom } from './file-system.ts'
 import { isTemporary } from './names.ts'
@@ -11,9 +11,12 @@ declare const process: { readonly platform: string }
 export class FilesOfMachine implements LocalFiles {
   readonly #fs: FileSystem
   readonly recycle = keepRoom
+  readonly quickReads: (key: string, etag: string) => QuickRanges | undefined
 
-  constructor(fs: FileSystem) {
+  /** @param quickReads see {@link LocalFiles.quickReads} */
+  constructor(fs: FileSystem, quickReads: (key: string, etag: string) => QuickRanges | undefined) {
     this.#fs = fs
+    this.quickReads = quickReads
   }
 
   get windowsNames(): boolean {

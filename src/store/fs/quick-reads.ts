@@ -4,6 +4,8 @@ import { yieldToEventLoop } from '../../core/pace.ts'
 const QUICK_BYTES = 64 * 1024
 /** Time for synchronous reads between two turns of the event loop, in ms. */
 const MS_PER_TURN = 2
+/** Time in ms that a turn must have left for a group of reads to begin. */
+const MS_PER_GROUP = 1
 /** Time in ms above which a read is slow. */
 const SLOW_MS = 1
 /** After a slow read, its file is read asynchronously for so many times as long. */
@@ -48,7 +50,8 @@ export class QuickReads {
   readonly #now: () => number
   readonly #nextTurn: () => Promise<void>
   #left = MS_PER_TURN
-  #isTurnAwaited = false
+  /** Resolves in the next turn of the event loop, once it is awaited. */
+  #turn: Promise<void> | undefined
   #suspended = 0
 
   /**
@@ -72,10 +75,32 @@ export class QuickReads {
    * @throws the errors of `readSync`
    */
   read(fs: FileSystem, path: string, version: QuickFile, into: Uint8Array, position: number): boolean {
-    if (into.length > QUICK_BYTES || this.#suspended > 0 || !isQuick(fs, path, version) || this.#left <= 0) return false
+    return into.length <= QUICK_BYTES && this.#read(fs, path, version, into, position)
+  }
+
+  /** Fills `into`, of any length, by short reads. The rules are those of {@link read}. */
+  readAll(fs: FileSystem, path: string, version: QuickFile, into: Uint8Array, position: number): boolean {
+    if (into.length <= QUICK_BYTES) return this.#read(fs, path, version, into, position)
+    for (let at = 0; at < into.length; at += QUICK_BYTES)
+      if (!this.#read(fs, path, version, into.subarray(at, at + QUICK_BYTES), position + at)) return false
+    return true
+  }
+
+  /** Whether synchronous reads of a file are allowed, as soon as a turn has time for them. */
+  allows(fs: FileSystem, path: string, version: QuickFile): boolean {
+    return this.#suspended === 0 && isQuick(fs, path, version) && this.#now() >= (version.slowUntil ?? 0)
+  }
+
+  /** Waits for the next turn of the event loop if this one has too little time left for a group of reads. */
+  async ready(): Promise<void> {
+    if (this.#left < MS_PER_GROUP) await this.#awaitTurn()
+  }
+
+  #read(fs: FileSystem, path: string, version: QuickFile, into: Uint8Array, position: number): boolean {
+    if (this.#suspended > 0 || !isQuick(fs, path, version) || this.#left <= 0) return false
     const start = this.#now()
     if (start < (version.slowUntil ?? start)) return false
-    this.#awaitTurn()
+    void this.#awaitTurn()
     let done = 0
     for (let count = -1; done < into.length && count !== 0; done += count)
       count = fs.readSync!(version.file, into, done, into.length - done, position + done)
@@ -85,13 +110,12 @@ export class QuickReads {
     return done === into.length
   }
 
-  #awaitTurn(): void {
-    if (this.#isTurnAwaited) return
-    this.#isTurnAwaited = true
-    void this.#nextTurn().then(() => {
-      this.#isTurnAwaited = false
+  #awaitTurn(): Promise<void> {
+    this.#turn ??= this.#nextTurn().then(() => {
+      this.#turn = undefined
       this.#left = MS_PER_TURN
     })
+    return this.#turn
   }
 }
 
