@@ -229,7 +229,7 @@ export interface LocalFiles {
   isLink(key: string): Promise<boolean>
 }
 
-/** Short reads of a local file that complete before they return. Their results count if `isUnchanged` holds. */
+/** Reads of a local file that complete before they return. Their bytes count if `isUnchanged` holds. */
 export interface QuickRanges {
   /** Waits until this thread has time for such reads. */
   ready(): Promise<void>

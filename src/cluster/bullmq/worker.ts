@@ -232,7 +232,7 @@ async function untilFirst<T>(signals: readonly Signal[], work: (signal: Signal) 
     controller.signal.throwIfAborted()
     const running = work(controller.signal)
     return await raceAbort(running, controller.signal).catch(async (error: unknown) => {
-      // What the work still writes must not outlive the output that a stopped run discards.
+      // The output of a stopped run is discarded next, with all that the work still writes.
       await untilSettled(running)
       throw error
     })

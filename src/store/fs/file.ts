@@ -41,7 +41,7 @@ import { checkVersion, FileStage, withFolder } from './stage.ts'
 /** A handle shared by readers. After it is retired, the last reader closes it. */
 interface Shared {
   readonly opened: Promise<FileVersion | undefined>
-  /** The same, once it is open. */
+  /** Version of the open file, known after the first read. */
   version?: FileVersion
   readers: number
   retired: boolean

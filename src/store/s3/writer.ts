@@ -221,8 +221,8 @@ export class S3Writer {
     signal?.throwIfAborted()
     const request = { method: 'POST', key, query: { uploads: '' }, headers: { [MARK]: mark } } as const
     const receive = async (answer: HttpAnswer): Promise<string> => this.#field(await readBody(answer), 'UploadId', key)
-    // The signal does not cancel the request: the server may have carried it out, and only the answer names the
-    // upload.
+    // The signal does not cancel the request: the server may have carried it out, and only its answer names
+    // the upload.
     const begun = this.#client.send(request, [], receive, undefined)
     try {
       return await raceAbort(begun, signal)
