@@ -28,6 +28,7 @@ export type {
   OpenUpload,
   PublishCondition,
   PutOptions,
+  QuickRanges,
   RangeOptions,
   SharedUpload,
   SharedUploads,
