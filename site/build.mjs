@@ -6,6 +6,7 @@ import { copyFileSync, cpSync, existsSync, mkdirSync, readdirSync, readFileSync,
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { layOutData } from './data.mjs'
+import { prepareSearch } from './search.mjs'
 
 /** Address that astro.config.mjs uses for a site without one. */
 const LOCAL = 'http://localhost:4321'
@@ -137,5 +138,8 @@ if (!existsSync(node)) run(process.execPath, ['installArchSpecificPackage.js'], 
 writeReference()
 run(node, [astro, 'build'])
 if (process.env.SITE === undefined) withoutOrigin(join(site, 'dist'))
+// Replaces the index that Starlight makes during the build, before the pages have these words.
+prepareSearch(join(site, 'dist'))
+run(node, ['node_modules/pagefind/lib/runner/bin.cjs', '--site', 'dist', '--silent'])
 if (process.argv.includes('--check')) run(process.execPath, ['check.mjs'])
 if (process.argv.includes('--serve')) run(node, [astro, 'preview'])

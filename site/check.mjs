@@ -12,6 +12,55 @@ const dist = fileURLToPath(new URL('dist', import.meta.url))
 /** Time limit per page, on a busy machine. */
 const PAGE_SECONDS = 60
 
+/** Searches for each question of docs/questions.md, and the pages that answer it. */
+const SEARCHES = [
+  [
+    ['requester pays', 'S3 credentials', 'read private bucket'],
+    ['questions', 'places'],
+  ],
+  [
+    ['keep cache between visits', 'offline cache', 'persistent cache'],
+    ['questions', 'places'],
+  ],
+  [['progress bar', 'show progress', 'loading percentage'], ['questions']],
+  [['cancel a read', 'abort request', 'stop loading'], ['questions']],
+  [
+    ['choose chunks', 'best chunk size', 'how to chunk'],
+    ['questions', 'chunking'],
+  ],
+  [
+    ['custom fetch', 'authorization header', 'signed url', 'login token'],
+    ['questions', 'places'],
+  ],
+  [['Observable Plot', 'deck.gl', 'draw a map'], ['questions']],
+  [
+    ['join files', 'concatenate daily files', 'open_mfdataset'],
+    ['questions', 'datasets'],
+  ],
+  [['2D array rows', 'Float32Array lat lon', 'array as matrix'], ['questions']],
+  [
+    ['roll longitude', 'longitude 0 to 360', 'dateline', 'sorted longitudes'],
+    ['questions', 'grids'],
+  ],
+  [
+    ['complex numbers', 'complex64', 'imaginary part'],
+    ['questions', 'formats'],
+  ],
+  [['time zone', 'UTC', 'local time'], ['questions']],
+  [
+    ['publish to R2', 'upload Zarr cloudflare', 'publish from command line'],
+    ['questions', 'guide'],
+  ],
+  [
+    ['browser support', 'Safari', 'minimum Chrome version'],
+    ['questions', 'runtimes'],
+  ],
+  [
+    ['bundle size', 'how big', 'kilobytes of package'],
+    ['questions', 'speed'],
+  ],
+]
+
 function assert(condition, message) {
   if (!condition) throw new Error(message)
 }
@@ -67,6 +116,27 @@ async function checkSearch(page) {
   await page.waitForSelector('dialog .pagefind-ui__result-link')
 }
 
+/** Checks that a page with the answer is among the first three results of each search. */
+async function checkAnswers(page) {
+  const searches = SEARCHES.flatMap(([words]) => words)
+  const found = await page.evaluate(async (searches) => {
+    const pagefind = await import(`${globalThis.location.origin}/pagefind/pagefind.js`)
+    const first = async (words) => {
+      const { results } = await pagefind.search(words)
+      return Promise.all(results.slice(0, 3).map(async (result) => (await result.data()).url))
+    }
+    return Promise.all(searches.map(async (words) => [words, await first(words)]))
+  }, searches)
+  const results = new Map(found)
+  for (const [wordings, pages] of SEARCHES)
+    for (const words of wordings)
+      assert(
+        results.get(words).some((url) => pages.some((name) => url === `/${name}/`)),
+        `the search for '${words}' finds ${results.get(words).join(', ') || 'nothing'}; ${pages.join(' or ')} has the answer`,
+      )
+  return searches.length
+}
+
 async function check() {
   await install('chromium')
   await provideBrowser('chromium', { ci: /^(1|true)$/i.test(process.env.CI ?? '') })
@@ -99,9 +169,10 @@ async function check() {
     const guide = await visit('/guide/', checkCells)
     await visit('/chunking/', checkCalculator)
     await visit('/viewer/', checkSearch)
+    const searches = await visit('/questions/', checkAnswers)
     assert(faults.length === 0, faults.join('\n'))
     assert(first === 1 && guide === 12, `${first} cells on the first page, ${guide} in the guide`)
-    console.log(`${first + guide} cells, the calculator and the search work in Chromium ${browser.version}`)
+    console.log(`${first + guide} cells, the calculator and ${searches} searches work in Chromium ${browser.version}`)
   } finally {
     browser.close()
     server.close()
