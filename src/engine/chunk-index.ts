@@ -85,10 +85,21 @@ export interface ChunkEncoding {
   readonly filters: readonly Readonly<Record<string, unknown>>[]
   /** Stored order of the axes. Default: that of the array. */
   readonly axes?: readonly number[] | undefined
-  /** Bytes of an element of text, filled up with NULs. Optional: other elements have those of their type. */
-  readonly textBytes?: number | undefined
+  /** Type of the stored elements as numpy names it. Default: that of the elements as they are read. */
+  readonly dtype?: string | undefined
+  /** Order of the elements in a chunk. Default: C, the last axis varies fastest. */
+  readonly order?: 'F' | undefined
+  /** Fill value in JSON, which readers take for missing. Default: that of the attribute `_FillValue`. */
+  readonly fill?: unknown
+  /** Folder of the objects. Default: the chunks are parts of files. */
+  readonly folder?: string | undefined
   /** Whether the bytes are in memory only, and not at a position of a file. Default: false. */
   readonly isInMemory?: boolean | undefined
+  /**
+   * Returns the size of a block that is a whole object; undefined if there is no such object. Optional: other
+   * blocks know their size.
+   */
+  sizeOf?(block: BlockRef, signal: Signal | undefined): Promise<number | undefined>
 }
 
 /** Stores the chunks of an array. */

@@ -72,6 +72,20 @@ const references = async (folder: string, ...args: string[]): Promise<string> =>
   return stdout
 }
 
+describe('references to Zarr', () => {
+  test('name its objects, and are written neither to references nor to archives', { timeout: 30_000 }, async () => {
+    const folder = await temporaryFolder()
+    const store = join(import.meta.dirname, '../fixtures/zarr/era5.zarr')
+    await references(folder, store, '--inline', '0', '--base', 'https://data.example.org/')
+    const { refs } = JSON.parse(await readFile(join(folder, 'refs.json'), 'utf8')) as { refs: Record<string, unknown> }
+    const urls = Object.values(refs).flatMap((each) => (Array.isArray(each) ? [String(each[0])] : []))
+    expect(urls.length).toBeGreaterThan(0)
+    for (const url of urls) expect(url).toMatch(/^https:\/\/data\.example\.org\/era5\.zarr\/\w+\//)
+    const again = await hyperslab(folder, ['references', 'again.json', 'refs.json'])
+    expect([again.exitCode, again.stderr]).toEqual([1, expect.stringMatching(/this is a list of references already/)])
+  })
+})
+
 describe('references to NetCDF', () => {
   test('read as the file does, and hold no elements', { timeout: 30_000 }, async () => {
     const folder = await temporaryFolder()
@@ -238,8 +252,6 @@ describe('references to containers', () => {
       expect.stringMatching(/there is no array of which references can be written$/),
     ])
     await expect(stat(join(folder, 'refs.json'))).rejects.toThrow('ENOENT')
-    const zarr = await hyperslab(folder, ['references', 'refs.json', join(import.meta.dirname, '../fixtures/zarr/era5.zarr')])
-    expect([zarr.exitCode, zarr.stderr]).toEqual([2, expect.stringMatching(/is Zarr already/)])
     const none = await hyperslab(folder, ['references', 'refs.json', 'none.nc'])
     expect([none.exitCode, none.stderr]).toEqual([1, expect.stringMatching(/none\.nc: there is neither/)])
   })

@@ -39,8 +39,8 @@ export function describeEncoding({ dataset, plan, raw, file }: StoredParts, isFi
       refuse(`the filter '${filterName(filter.id)}' is replaced by a codec of the caller`)
     return describeFilter(filter, plan.recordBytes, bytes)
   })
-  const textBytes = isText ? plan.valueBytes : undefined
-  return { bigEndian: plan.isBigEndian, filters: described, textBytes, isInMemory: layout.kind === 'compact' }
+  const own = isText ? { dtype: `|S${plan.valueBytes}` } : {}
+  return { bigEndian: plan.isBigEndian, filters: described, ...own, isInMemory: layout.kind === 'compact' }
 }
 
 /** Describes a filter as numcodecs names it. Filters that no test compares with Python are refused. */

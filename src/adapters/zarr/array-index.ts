@@ -11,7 +11,7 @@ import type { Signal } from '../../core/signal.ts'
 import type { Tensor } from '../../core/tensor.ts'
 import type { BlockOrigin } from '../../engine/block.ts'
 import { BlockReader } from '../../engine/block-reader.ts'
-import type { ChunkIndex, ChunkSnapshot } from '../../engine/chunk-index.ts'
+import type { ChunkEncoding, ChunkIndex, ChunkSnapshot } from '../../engine/chunk-index.ts'
 import { type ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
 import { listLengths } from '../../grid/irregular-chunks.ts'
 import type { Box } from '../../grid/range.ts'
@@ -203,6 +203,10 @@ export class ZarrIndex<D extends DType> implements ChunkIndex<D> {
     this.opened.checkOpen()
     if (this.#removed) throw new HyperslabError('UnknownArrayError', 'this array was deleted')
     return new ZarrSnapshot(this.stored, this.load && NO_TABLES)
+  }
+
+  async encodingOf(): Promise<ChunkEncoding> {
+    return (await import('./chunk-encoding.ts')).describeChunks(this)
   }
 
   /** Records that the array no longer exists. */

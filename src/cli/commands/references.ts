@@ -4,10 +4,10 @@ import { type Command, Option } from 'commander'
 import { findTree, type LabelledTree, listReferences, writeNewFile } from '../../runtime/tree.ts'
 import { oneLine, UsageError } from '../show/failure.ts'
 import { count, printError, printResult, trimEnd } from '../show/text.ts'
-import { integerBetween, layerOption, type PlaceOptions } from './options.ts'
+import { integerBetween, layerOption, namesOption, type PlaceOptions } from './options.ts'
 import { openFound } from './place.ts'
 
-interface Options extends Pick<PlaceOptions, 'layer'> {
+interface Options extends Pick<PlaceOptions, 'layer' | 'names'> {
   readonly dim?: string
   readonly base?: string
   readonly inline: number
@@ -17,9 +17,9 @@ interface Options extends Pick<PlaceOptions, 'layer'> {
 export function addReferences(program: Command): void {
   program
     .command('references')
-    .description('write kerchunk references, with which Python reads NetCDF, HDF5, TIFF and containers in place, as Zarr')
+    .description('write kerchunk references, with which Python reads NetCDF, HDF5, TIFF, Zarr and containers in place, as Zarr 2')
     .argument('<output>', 'the JSON to write, in the format of kerchunk')
-    .argument('<file...>', 'NetCDF, HDF5, TIFF, or containers (.af)')
+    .argument('<file...>', 'NetCDF, HDF5, TIFF, containers (.af), or folders and URLs of Zarr stores')
     .option('--dim <name>', 'join several files along this dimension, in the order given')
     .addOption(
       new Option('--inline <bytes>', 'write chunks of fewer bytes themselves, as base64')
@@ -29,6 +29,7 @@ export function addReferences(program: Command): void {
     .option('--base <url>', 'future location of the files, instead of the current one')
     .option('--overwrite', 'replace an existing output')
     .addOption(layerOption())
+    .addOption(namesOption())
     .addHelpText(
       'after',
       `
@@ -71,7 +72,6 @@ async function withPlaces<T>(
       const found = await findTree(file)
       // Opening tells whether there is anything.
       places.push(await openFound(found, file, options))
-      if (found.format.zarrIn !== undefined) throw new UsageError(`${file} is Zarr already`)
     }
     return await work(places)
   } finally {

@@ -13,6 +13,8 @@ import { commonDivisor } from '../../core/divisors.ts'
 import { HyperslabError, invalidArgument, within } from '../../core/errors.ts'
 import { writeJson } from '../../core/json.ts'
 import { type Checks, checkOptions } from '../../core/options.ts'
+import { FORMATS } from '../../tree/formats.ts'
+import type { Tree } from '../../tree/open-tree.ts'
 import type { LabelledTree } from './labelled-tree.ts'
 import type { TreeArray } from './tree-array.ts'
 
@@ -22,7 +24,7 @@ export interface ListReferencesOptions {
   readonly dim?: string
   /** Chunks of fewer bytes are written themselves, as base64, instead of their location. Default: 512. */
   readonly inlineBytes?: number
-  /** Returns the URL of a file in the references. Default: its location. */
+  /** Returns the URL of a file, or of the folder of a Zarr store. Default: its location. */
   readonly urlOf?: (file: string) => string
   /** Function that is called with a message about each array that is left out. */
   readonly onWarning?: (text: string) => void
@@ -48,11 +50,11 @@ export interface ListedReferences {
 const INLINE_BYTES = 512
 
 /**
- * Lists references of kerchunk to the chunks of files: containers, classic NetCDF, HDF5 and TIFF. With these,
- * Python reads the files in place, as Zarr. Several files are joined along a dimension. Each array whose
- * chunks numcodecs does not decode to the same elements is left out, with a warning.
+ * Lists references of kerchunk to the chunks of files: containers, classic NetCDF, HDF5, TIFF and Zarr. With
+ * these, Python reads the files in place, as Zarr 2. Several files are joined along a dimension. Each array
+ * whose chunks numcodecs does not decode to the same elements is left out, with a warning.
  * @throws InvalidArgumentError for files that cannot be joined; UnsupportedError if references can be written
- *   for no array
+ *   for no array, and for zip archives and references
  */
 export async function listReferences(
   trees: readonly LabelledTree[],
@@ -62,6 +64,7 @@ export async function listReferences(
   const { dim, inlineBytes = INLINE_BYTES, urlOf = (file) => file, onWarning } = options
   if (trees.length === 0 || (trees.length > 1 && dim === undefined))
     invalidArgument('listReferences takes one tree, or several and the dimension that joins them', trees.length)
+  for (const { tree } of trees) checkHolder(tree)
   const contents = await Promise.all(trees.map((tree) => tree.contents()))
   for (const [i, { leftOut }] of contents.entries())
     for (const line of leftOut) onWarning?.(`${trees[i]!.location}: left out: ${line}`)
@@ -88,6 +91,15 @@ export async function listReferences(
   ])
   const chunks = [...referenced.values()].reduce((sum, { chunks }) => sum + chunks.size, 0)
   return { text: writeJson(referenceDocument(referenced, groups, urlOf)), arrays: referenced.size, chunks }
+}
+
+/** @throws UnsupportedError for places whose chunks are not bytes of files */
+function checkHolder({ format, location }: Tree): void {
+  const { isArchive, isReference } = FORMATS.find(({ name }) => name === format) ?? {}
+  const text = isArchive
+    ? 'no references are written to chunks in a zip archive: unpack it, and list the folder'
+    : isReference && 'this is a list of references already: list the files that it names'
+  if (text) throw new HyperslabError('UnsupportedError', text, { file: location })
 }
 
 function lacking(tree: LabelledTree, array: string): never {

@@ -22,8 +22,17 @@ import type { ChunkGrid } from '../../../grid/chunks.ts'
 import type { JsonObject } from '../document.ts'
 import { attributesDocument, checkedEntries, fillDocument, toStoredType, withOneFill } from './document.ts'
 
-/** Location of a chunk: bytes of a file, or the bytes themselves. */
-type Reference = readonly [file: string, offset: number, length: number] | Uint8Array
+/** Location of a chunk in a file. */
+interface FileReference {
+  readonly file: string
+  /** Folder of the store that contains the file; undefined for other files. */
+  readonly folder: string | undefined
+  /** Bytes of the file. Default: all. */
+  readonly range: readonly [offset: number, length: number] | undefined
+}
+
+/** Location of a chunk, or its bytes themselves. */
+type Reference = FileReference | Uint8Array
 
 /** An array of a format with an index of its chunks, or a computed array without one. */
 export type IndexedArray = DiskArray & { readonly index?: ChunkIndex | object }
@@ -55,6 +64,9 @@ const PIECE_BYTES = 4 * 1024 * 1024
 /** Maximum size of a computed array in bytes. Its elements are written themselves. */
 const COMPUTED_BYTES = 256 * 1024
 
+/** Maximum number of chunks of an array. References of more take gigabytes. */
+const MOST_CHUNKS = 2 ** 23
+
 /** Compressors of numcodecs that decode blocks of containers. */
 const COMPRESSORS: Readonly<Record<string, JsonObject | null>> = {
   none: null,
@@ -68,6 +80,8 @@ interface PlacedChunk {
   readonly origin: BlockOrigin
   readonly offset: number
   readonly length: number
+  /** Whether the chunk is the whole file, which may be replaced by one of another length. */
+  readonly isWhole?: boolean
 }
 
 /**
@@ -80,10 +94,14 @@ export async function referenceArray(array: IndexedArray, options: ReferenceArra
   if (index === undefined) return computedArray(array, options)
   if (!('snapshot' in index)) return unsuited('its elements are in other arrays (virtual)')
   const { count } = index.grid
+  if (count > MOST_CHUNKS) return unsuited(`it has ${count} chunks, and references list at most ${MOST_CHUNKS}`)
+  const settle = index.begin?.()
   const snapshot = index.load ? await index.load(upTo(count), options.signal) : index.snapshot().pinned()
   const first = firstStored(snapshot)
-  if (isStrided(first) && isOnePiece(snapshot, first)) return inPlace(index, snapshot, first, options)
-  return inChunks(index, snapshot, options)
+  const isInPlace = isStrided(first) && isOnePiece(snapshot, first)
+  const made = await (isInPlace ? inPlace(index, snapshot, first, options) : inChunks(index, snapshot, options))
+  await settle?.(options.signal)
+  return made
 }
 
 function* upTo(count: number): Generator<number, void> {
@@ -135,7 +153,7 @@ async function inPlace(
   const attrs = options.attrs ?? index.attrs
   // Only the fill value in the file itself counts, because Zarr's readers do not know the defaults of netCDF.
   const fill = index.dtype === 'string' ? null : fillIn(attrs, index.dtype)
-  const chunks = await toReferences(placed, options, false)
+  const chunks = await toReferences(placed, options)
   const stored = { shape, chunkShape, dtype, compressor: null, filters: [], fill }
   return described({ dtype: index.dtype, attrs, dimensionNames: index.dimensionNames }, stored, chunks)
 }
@@ -170,7 +188,7 @@ async function inChunks(index: ChunkIndex, snapshot: PinnedChunks, options: Refe
     return unsuited(`arrays of ${dtype} are stored in another way than Zarr has them`)
   const chunkShape = wholeChunks(grid, options.along)
   const encodings = new Map<string, StoredEncoding>()
-  const placed: PlacedChunk[] = []
+  const located: { readonly key: string; readonly found: ChunkAddress | StridedChunk; readonly encoding: StoredEncoding }[] = []
   for (const number of new Set(snapshot.stored())) {
     const found = snapshot.locate(number)
     if (found === undefined) continue
@@ -178,23 +196,29 @@ async function inChunks(index: ChunkIndex, snapshot: PinnedChunks, options: Refe
     const name = found.block?.codec ?? ''
     const encoding = encodings.get(name) ?? (await describeBlock(index, found.block))
     encodings.set(name, encoding)
-    const key = keyOf(reordered(grid.index(number), encoding.axes))
-    placed.push({ key, ...(isStrided(found) ? densePlace(found) : blockPlace(found, encoding, index.encodingOf === undefined)) })
+    located.push({ key: keyOf(reordered(grid.index(number), encoding.axes)), found, encoding })
   }
-  if (new Set([...encodings.values()].map(writeJson)).size > 1)
+  const placed: PlacedChunk[] = []
+  await forEachLimited(located, AT_ONCE, async ({ key, found, encoding }) => {
+    const place = isStrided(found)
+      ? densePlace(found)
+      : await blockPlace(found, encoding, index.encodingOf === undefined, options.signal)
+    if (place !== undefined) placed.push({ key, ...place })
+  })
+  if (new Set([...encodings.values()].map(({ sizeOf: _, ...encoding }) => writeJson(encoding))).size > 1)
     return unsuited(
       `its chunks are compressed in several ways: ${[...encodings.keys()].join(', ')}${index.encodingOf ? '' : '; compact the container'}`,
     )
   const [encoding = await describeBlock(index, undefined)] = encodings.values()
-  const { bigEndian, filters, compressor, axes, textBytes, isInMemory = false } = encoding
+  const { bigEndian, filters, compressor, axes, order } = encoding
   const attrs = options.attrs ?? index.attrs
-  const fill = chunkFill(index, attrs, placed.length < grid.count)
+  const { fill = chunkFill(index, attrs, placed.length < grid.count) } = encoding
   const stored = {
-    ...{ shape: reordered(grid.shape, axes), chunkShape: reordered(chunkShape, axes), compressor, filters, fill },
-    dtype: textBytes === undefined ? typeName(dtype, bigEndian) : `|S${textBytes}`,
+    ...{ shape: reordered(grid.shape, axes), chunkShape: reordered(chunkShape, axes), compressor, filters, fill, order },
+    dtype: encoding.dtype ?? typeName(dtype, bigEndian),
   }
   const dimensionNames = index.dimensionNames && reordered(index.dimensionNames, axes)
-  return described({ dtype, attrs, dimensionNames }, stored, await toReferences(placed, options, isInMemory))
+  return described({ dtype, attrs, dimensionNames }, stored, await toReferences(placed, options, encoding))
 }
 
 type StoredEncoding = ChunkEncoding & { readonly compressor: JsonObject | null }
@@ -220,12 +244,16 @@ function rethrow(error: unknown): never {
 const reordered = <T>(list: readonly T[], axes: readonly number[] | undefined): readonly T[] =>
   axes?.map((axis) => list[axis]!) ?? list
 
-function blockPlace(
+/** Returns the place of a block; undefined for an object that does not exist. */
+async function blockPlace(
   { block, offset, size }: ChunkAddress,
-  { filters }: StoredEncoding,
+  { filters, sizeOf: findSize }: StoredEncoding,
   isContainer: boolean,
-): Omit<PlacedChunk, 'key'> {
-  const { origin, fileOffset, codec, compressedBytes, uncompressedBytes } = block
+  signal: Signal | undefined,
+): Promise<Omit<PlacedChunk, 'key'> | undefined> {
+  const { origin, fileOffset, codec, uncompressedBytes } = block
+  const compressedBytes = findSize === undefined ? block.compressedBytes : await findSize(block, signal)
+  if (compressedBytes === undefined) return undefined
   if (origin.isAbsent?.()) return unsuited('some of its chunks are unwritten, and no single value fills them')
   if (isContainer && codec !== 'none' && size !== uncompressedBytes)
     return unsuited(
@@ -234,7 +262,8 @@ function blockPlace(
   const isPart = isContainer && codec === 'none'
   if (!isContainer && filters.length === 0 && Number.isFinite(size) && compressedBytes !== size)
     return unsuited(`an uncompressed chunk of ${size} bytes has ${compressedBytes} bytes in the file`)
-  return isPart ? { origin, offset: fileOffset + offset, length: size } : { origin, offset: fileOffset, length: compressedBytes }
+  if (isPart) return { origin, offset: fileOffset + offset, length: size }
+  return { origin, offset: fileOffset, length: compressedBytes, isWhole: findSize !== undefined }
 }
 
 /** Returns the place of a chunk whose elements follow one another. */
@@ -252,10 +281,11 @@ const AT_ONCE = 16
 async function toReferences(
   placed: readonly PlacedChunk[],
   { inlineBytes = 0, signal }: ReferenceArrayOptions,
-  isInMemory: boolean,
+  { folder, isInMemory = false }: Pick<ChunkEncoding, 'folder' | 'isInMemory'> = {},
 ): Promise<Map<string, Reference>> {
   const chunks = new Map<string, Reference>()
-  for (const { key, origin, offset, length } of placed) chunks.set(key, [origin.file, offset, length])
+  for (const { key, origin, offset, length, isWhole } of placed)
+    chunks.set(key, { file: origin.file, folder, range: isWhole ? undefined : [offset, length] })
   const inlined = placed.filter(({ length }) => isInMemory || length < inlineBytes)
   await forEachLimited(inlined, AT_ONCE, async ({ key, origin, offset, length }) => {
     chunks.set(key, (await origin.read(offset, length, signal)).slice())
@@ -292,7 +322,9 @@ function chunkFill(index: ChunkIndex, attrs: NamedValues | undefined, isSparse: 
   const own = fillValue ?? zeroOf(dtype)
   const written = fillDocument(own, stored)
   if (named === null && isZero(own)) return null
-  if (named === null ? missing?.values.includes(own) : writeJson(named) === writeJson(written)) return written
+  // NaN stays NaN, whether readers take it for missing or not.
+  if (named === null ? Number.isNaN(own) || missing?.values.includes(own) : writeJson(named) === writeJson(written))
+    return written
   return unsuited(
     `its unwritten chunks contain ${own}, and readers of Zarr would ${named === null ? 'take it for missing' : `read ${named}`}`,
   )
@@ -328,21 +360,23 @@ interface StoredAs {
   readonly compressor: JsonObject | null
   readonly filters: readonly JsonObject[]
   readonly fill: unknown
+  readonly order?: 'F' | undefined
 }
 
 function described(
   { dtype, attrs, dimensionNames }: Pick<ChunkIndex, 'dtype' | 'attrs' | 'dimensionNames'>,
-  { shape, chunkShape, dtype: stored, compressor, filters, fill }: StoredAs,
+  { shape, chunkShape, dtype: stored, compressor, filters, fill, order }: StoredAs,
   chunks: ReadonlyMap<string, Reference>,
 ): ReferencedArray {
   const own = withoutMembers(
     attributesDocument(withOneFill(attrs, dtype), dtype),
     (name) => name === '_FillValue' || name === '_ARRAY_DIMENSIONS',
   )
-  const attributes = markFloats({ ...own, _ARRAY_DIMENSIONS: dimensionNames ?? [] }, floatsIn(own))
+  const names = dimensionNames ?? (shape.length === 0 ? [] : undefined)
+  const attributes = markFloats({ ...own, ...(names && { _ARRAY_DIMENSIONS: names }) }, floatsIn(own))
   const metadata = {
     ...{ zarr_format: 2, shape: [...shape], chunks: [...chunkShape], dtype: stored, compressor, fill_value: fill },
-    ...{ order: 'C', filters: filters.length === 0 ? null : [...filters] },
+    ...{ order: order ?? 'C', filters: filters.length === 0 ? null : [...filters] },
   }
   return { metadata, attributes, chunks }
 }
@@ -426,7 +460,15 @@ export function referenceDocument(
     refs[`${name}/.zattrs`] = writeJson(attributes)
     for (const [key, place] of chunks)
       refs[`${name}/${key}`] =
-        place instanceof Uint8Array ? `base64:${encodeBase64(place)}` : [urlOf(place[0]), place[1], place[2]]
+        place instanceof Uint8Array ? `base64:${encodeBase64(place)}` : [urlIn(place, urlOf), ...(place.range ?? [])]
   }
   return { version: 1, refs }
+}
+
+function urlIn({ file, folder }: FileReference, urlOf: (file: string) => string): string {
+  if (folder === undefined) return urlOf(file)
+  const url = urlOf(folder)
+  const name = file.slice(folder.length)
+  // Names in a local folder become names in a URL.
+  return url + (/^https?:/i.test(url) && !/^https?:/i.test(folder) ? name.split('/').map(encodeURIComponent).join('/') : name)
 }
