@@ -53,15 +53,16 @@ export async function writeNetcdf(given: NetcdfContent, location: Location, opti
   const place = await resolveLocation(location)
   const { sources = [], overwrite = false, signal } = options
   try {
-    checkContent(given)
+    const file = place.store.describe(place.path)
+    await within({ file }, async () => checkContent(given))
     await checkSources([...sources, ...(await placesRead(given.arrays))], place)
     const writing = { overwrite, kind: async () => 'netcdf', signal }
     const warnings = [...(given.warnings ?? [])]
-    const bytes = await within({ file: place.store.describe(place.path) }, () =>
+    const bytes = await within({ file }, () =>
       writeFile(place, writing, async (stage) => {
         const unchanged = await watchSources(given.arrays, signal)
-        const file = await prepare(given, options, warnings)
-        await new NetcdfWriter(file, stage, warnings, options).write()
+        const content = await prepare(given, options, warnings)
+        await new NetcdfWriter(content, stage, warnings, options).write()
         await unchanged(signal)
       }),
     )

@@ -124,6 +124,44 @@ test('changes of types and dimensions, and values that read as missing, are name
   ])
 })
 
+test('numbers that no type holds exactly become text of JSON, in NetCDF as in a container', async () => {
+  const attrs = {
+    mixed: [2n ** 53n + 1n, 1.5],
+    reversed: [1.5, 2n ** 53n + 1n],
+    wide: 10n ** 30n,
+    signs: [-1, 2n ** 63n],
+    exact: [2n ** 53n + 2n, 1.5],
+    whole: [1, 2n ** 53n + 1n],
+    unsigned: [1, 2n ** 63n + 1n],
+  }
+  const texts = {
+    mixed: '[9007199254740993,1.5]',
+    reversed: '[1.5,9007199254740993]',
+    wide: '1000000000000000000000000000000',
+    signs: '[-1,9223372036854775808]',
+  }
+  const values = { ...texts, exact: [2 ** 53 + 2, 1.5], whole: [1n, 2n ** 53n + 1n], unsigned: [1n, 2n ** 63n + 1n] }
+  for (const name of ['x.nc', 'x.af']) {
+    const store = new MemoryStore()
+    const ds = new Dataset({ v: { dims: ['x'], data: Int16Array.of(1), attrs } }, { attrs: { wide: attrs.wide } })
+    const { warnings } = await ds.write({ store, path: name })
+    const told = warnings.filter((text) => text.includes('text of JSON'))
+    expect(told.length).toBe(5)
+    for (const key of Object.keys(texts)) expect(told.join()).toContain(`'v': the attribute '${key}' becomes`)
+    await using back = await openDataset({ store, path: name })
+    const plain = (all: Iterable<readonly [string, unknown]>) =>
+      Object.fromEntries(
+        Array.from(all, ([key, value]) => [key, ArrayBuffer.isView(value) ? [...(value as Float64Array)] : value]),
+      )
+    expect(plain(Object.entries(back.get('v').attrs)), name).toEqual(values)
+    expect(back.attrs.wide).toBe(texts.wide)
+  }
+})
+
+test('a refused name is told with the file, the array and the attribute', async () => {
+  await expect(write(small('v', { 'a/b': 1 }))).rejects.toThrow(/x\.nc: array 'v': the attribute "a\/b" has a name/)
+})
+
 describe('bounds of 64-bit integers that are written as int32', () => {
   const data = (): BigInt64Array => BigInt64Array.of(1n, -5n, 2n ** 31n - 1n, -(2n ** 31n))
   const written = async (attrs: Readonly<Record<string, unknown>>) => {

@@ -1,6 +1,7 @@
 import { allocate, isBigInt, isNumeric, type NumericDType, toBytes, toElement } from '../../../core/dtype.ts'
 import { HyperslabError } from '../../../core/errors.ts'
 import { writeJson } from '../../../core/json.ts'
+import { typeOfNumbers } from '../../../core/number-type.ts'
 import { TypedValue } from '../../../core/typed-value.ts'
 import type { HeaderAttribute } from '../header.ts'
 import type { ClassicDType } from '../types.ts'
@@ -37,7 +38,7 @@ const convert = (dtype: NumericDType, value: number | bigint): number | bigint =
 
 /**
  * Returns the value of an attribute as text or numbers; undefined for other values. Numbers without a type
- * become `float64`, and bigints `int64` or `uint64`. Booleans become `int8` (0 or 1), as xarray writes them.
+ * have that of `typeOfNumbers`. Booleans become `int8` (0 or 1), as xarray writes them.
  */
 export function attributeValue(given: unknown): string | TypedNumbers | undefined {
   const { type, value } = given instanceof TypedValue ? given : { type: undefined, value: given }
@@ -53,12 +54,10 @@ export function attributeValue(given: unknown): string | TypedNumbers | undefine
 }
 
 /** Chooses the type of values that have no type in their source. */
-function chooseType(value: unknown, list: readonly unknown[]): string {
+function chooseType(value: unknown, list: readonly unknown[]): string | undefined {
   if (ArrayBuffer.isView(value)) return value.constructor.name.replace(/^Big/, '').replace('Clamped', '').replace('Array', '').toLowerCase() // biome-ignore format: one line
   if (list.length > 0 && list.every((each) => typeof each === 'boolean')) return 'bool'
-  const [first] = list
-  if (typeof first !== 'bigint') return 'float64'
-  return list.every((each) => (each as bigint) < 2n ** 63n) ? 'int64' : 'uint64'
+  return typeOfNumbers(list as readonly (number | bigint)[])
 }
 
 /** Returns a value that has no type in NetCDF as JSON text. */
