@@ -53,6 +53,8 @@ test('what does not fit is refused, and leaves nothing', { timeout: 30_000 }, as
     [['out.zarr', '--chunks', 'level=2'], 1, /chunks: there is no dimension 'level'/],
     [['out.zarr', '--variables', 'u'], 1, /u/],
     [['out.zarr', '--codec', 'lzma'], 1, /lzma/],
+    [['out.nc', '--level', '3'], 2, /--level is for Zarr stores and containers, and out.nc is a NetCDF file/],
+    [['out.zarr', '--kind', '5'], 2, /--kind is for NetCDF files, and out.zarr is a Zarr store/],
     [['out.csv', '--codec', 'zstd'], 2, /--codec is for arrays, and out.csv is a table/],
     [['out.csv', '--memory', '1GiB'], 2, /--memory is for Zarr and NetCDF, and out.csv is another format/],
     [['out.zarr', '--memory', '1MiB'], 1, /the least is 256 MiB/],

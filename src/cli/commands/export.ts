@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError, Option } from 'commander'
 import { type Dataset, openDataset, type WriteDatasetOptions } from '../../runtime/dataset.ts'
-import { formatToWrite, shareMemory, writeNewFile } from '../../runtime/tree.ts'
+import { formatToWrite, shareMemory, type WrittenFormat, writeNewFile } from '../../runtime/tree.ts'
 import { interruptible, oneLine, RESUMABLE, UsageError } from '../show/failure.ts'
 import { progressLine } from '../show/progress.ts'
 
@@ -91,6 +91,7 @@ async function exportPlace(input: string, output: string, options: Options): Pro
     }
     return copyByQueue(source, output, options)
   }
+  if (target !== undefined) checkWriting(target, output, options)
   const isBounded = target?.writing.options.includes('maxBytes') === true
   const isResumed = target?.writing.options.includes('resume') === true
   if (memory !== undefined && !isBounded) throw new UsageError(`--memory is for Zarr and NetCDF, and ${output} is another format`)
@@ -109,6 +110,18 @@ async function exportPlace(input: string, output: string, options: Options): Pro
   }
   const [result, line] = await interruptible(write, isResumed ? RESUMABLE : undefined)
   await printResult(result, [line])
+}
+
+/** Formats that the command writes. */
+const FORMATS = ['x.zarr', 'x.af', 'x.nc'].map((name) => formatToWrite(name)!)
+
+/** @throws UsageError for an option of writing that the format of the output does not take */
+function checkWriting({ noun, writing }: WrittenFormat, output: string, options: Options): void {
+  for (const name of ['codec', 'level', 'levels', 'chunks', 'shards', 'kind', 'unlimited', 'immutable'] as const) {
+    if (options[name] === undefined || writing.options.includes(name)) continue
+    const owners = FORMATS.filter((each) => each.writing.options.includes(name)).map(({ plural }) => plural)
+    throw new UsageError(`--${name} is for ${owners.join(' and ')}, and ${output} is ${noun}`)
+  }
 }
 
 /**
