@@ -126,16 +126,19 @@ async function chunkReferences(
         throw new HyperslabError('InvalidArgumentError', 'it differs from file to file', { array: name })
     return reference(parts[0]!)
   }
+  const unit = parts.map(({ array }) => array.shape[axis]!).reduce(commonDivisor)
+  const referenced: ReferencedArray[] = []
+  for (const part of parts) referenced.push(await reference(part, { axis, unit }))
+  // The stored order of the axes may differ.
+  const storedAxis = (referenced[0]!.attributes['_ARRAY_DIMENSIONS'] as string[]).indexOf(dim!)
+  const joined = joinReferences(referenced, storedAxis)
+  // Labels compare only if their units are the same.
   if (name === dim && first.shape.length === 1)
     await checkAscending(
       name,
       parts.map(({ array }) => array),
     )
-  const unit = parts.map(({ array }) => array.shape[axis]!).reduce(commonDivisor)
-  const referenced: ReferencedArray[] = []
-  for (const part of parts) referenced.push(await reference(part, { axis, unit }))
-  // The stored order of the axes may differ.
-  return joinReferences(referenced, (referenced[0]!.attributes['_ARRAY_DIMENSIONS'] as string[]).indexOf(dim!))
+  return joined
 }
 
 /** @throws InvalidArgumentError unless labels strictly ascend or descend through all files */

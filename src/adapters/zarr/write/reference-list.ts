@@ -413,6 +413,17 @@ function unsuited(text: string): never {
   throw new HyperslabError('UnsupportedError', `no references are written: ${text}`)
 }
 
+/** Describes the first difference between the metadata of two arrays; undefined if there is none. */
+function findDifference(one: JsonObject, other: JsonObject, what = 'member'): string | undefined {
+  const differs = (name: string): boolean => writeJson(one[name] ?? null) !== writeJson(other[name] ?? null)
+  const name = [...new Set([...Object.keys(one), ...Object.keys(other)])].find(differs)
+  if (name === undefined) return undefined
+  if (name === 'attributes' && what === 'member')
+    return findDifference(one[name] as JsonObject, other[name] as JsonObject, 'attribute')
+  const text = (value: unknown) => (value === undefined ? 'absent' : writeJson(value))
+  return `the ${what} '${name}' is ${text(one[name])} in one file and ${text(other[name])} in another`
+}
+
 /**
  * Joins several arrays end to end along an axis.
  * @throws UnsupportedError if they differ in more than their length along it
@@ -426,10 +437,8 @@ export function joinReferences(parts: readonly ReferencedArray[], axis: number):
   const chunks = new Map<string, Reference>()
   let length = 0
   for (const part of parts) {
-    const [facts, own] = [arrayFacts(first), arrayFacts(part)]
-    const other = Object.keys(facts).find((name) => writeJson(facts[name]) !== writeJson(own[name]))
-    if (other !== undefined)
-      return unsuited(`its ${other} is ${writeJson(own[other])} in one file and ${writeJson(facts[other])} in another`)
+    const difference = findDifference(arrayFacts(first), arrayFacts(part))
+    if (difference !== undefined) return unsuited(`${difference}; copy the files with hyperslab import, which joins values`)
     const unit = (part.metadata['chunks'] as number[])[axis]!
     for (const [key, place] of part.chunks) {
       const index = key.split('.').map(Number)
