@@ -4,6 +4,7 @@ import { arrayOrder } from '../array/iteration.ts'
 import { copyInOrder, copyRegion, regionsAtOnce } from '../array/lazy/rechunk-to.ts'
 import { type parseSign, restoreSign } from '../array/lazy/signs.ts'
 import type { BlockSource } from '../array/source.ts'
+import { NETCDF4_FILL } from '../core/default-fill.ts'
 import type { DataOf, DType, NumericDType } from '../core/dtype.ts'
 import { HyperslabError, within } from '../core/errors.ts'
 import { numbersFrom } from '../core/numbers.ts'
@@ -41,6 +42,7 @@ interface IntegerScan {
   /** Smallest and largest of these values and 0. Incomplete if `fits` is false. */
   readonly low: number
   readonly high: number
+  readonly isAnyMissing: boolean
 }
 
 /**
@@ -52,14 +54,17 @@ async function scanIntegers(
   { isUnsigned, missing }: { readonly isUnsigned: boolean; readonly missing: bigint | undefined },
   options: ScanOptions,
 ): Promise<IntegerScan> {
-  let [fits, low, high] = [true, 0, 0]
+  let [fits, low, high, isAnyMissing] = [true, 0, 0, false]
   const [missingLow, missingHigh] = missing === undefined ? [0, 0.5] : new Int32Array(BigInt64Array.of(missing).buffer)
   await scanValues(source, options, (data) => {
     const { buffer, byteOffset, length } = data as BigInt64Array
     const words = new Int32Array(buffer, byteOffset, 2 * length)
     for (let i = 0; i < words.length; i += 2) {
       const [lower, upper] = [words[i]!, words[i + 1]!]
-      if (upper === missingHigh && lower === missingLow) continue
+      if (upper === missingHigh && lower === missingLow) {
+        isAnyMissing = true
+        continue
+      }
       if (upper !== lower >> 31 || (isUnsigned && upper !== 0)) {
         fits = false
         break
@@ -69,7 +74,7 @@ async function scanIntegers(
     }
     return fits
   })
-  return { fits, low, high }
+  return { fits, low, high, isAnyMissing }
 }
 
 /** Units of time, the longest first, with their lengths in nanoseconds. */
@@ -160,7 +165,7 @@ export async function storeScanned(
 
 /** Stores 64-bit integers as int32 if it holds all of them. */
 async function storeIntegers(
-  { name, array, implied, fill }: ExportedArray,
+  { name, array, attributes, implied, fill }: ExportedArray,
   given: ReadonlyMap<string, unknown>,
   warnings: string[],
   options: ScanOptions,
@@ -170,14 +175,19 @@ async function storeIntegers(
   const sign = givenSign(given, dtype)
   const isUnsigned = sign === 'unsigned' || (dtype === 'uint64' && sign !== 'signed')
   const missing = (implied ?? fill) as bigint | undefined
-  const { fits, low, high } = await scanIntegers(source, { isUnsigned, missing }, options)
-  const stored = missing === undefined || holds(missing, isUnsigned) ? missing : low > LEAST ? BigInt(LEAST) : high < MOST ? BigInt(MOST) : null // biome-ignore format: one line
+  const { fits, low, high, isAnyMissing } = await scanIntegers(source, { isUnsigned, missing }, options)
+  // Without a `_FillValue`, readers of NetCDF treat the default fill value as missing.
+  const isAdded = given.has('_FillValue') && !attributes.has('_FillValue')
+  const isUnused = isAdded && !isAnyMissing && low > NETCDF4_FILL.int32
+  const stored = isUnused || missing === undefined || holds(missing, isUnsigned) ? missing : low > LEAST ? BigInt(LEAST) : high < MOST ? BigInt(MOST) : null // biome-ignore format: one line
   if (!fits || stored === null || isBeyondBounds(given, dtype, sign)) return { type: dtype, encode: asBytes }
-  warnings.push(`'${name}': values of ${dtype} are written as int32, which holds all of them${changedFill(missing, stored)}`)
+  const change = isUnused ? '' : changedFill(missing, stored)
+  warnings.push(`'${name}': values of ${dtype} are written as int32, which holds all of them${change}`)
   const changed = (attribute: string, value: number | bigint, bound: number): void => {
     warnings.push(`'${name}': ${attribute} ${value} becomes ${bound}, because int32 ends there; no value is beyond either`)
   }
-  return { ...storeHalves(missing, stored, sign, changed), ...(sign !== undefined && { attributes: { _Unsigned: undefined } }) }
+  const omitted = { ...(sign !== undefined && { _Unsigned: undefined }), ...(isUnused && { _FillValue: undefined }) }
+  return { ...storeHalves(missing, stored, sign, changed), attributes: omitted }
 }
 
 const [LEAST, MOST] = [-(2 ** 31), 2 ** 31 - 1]

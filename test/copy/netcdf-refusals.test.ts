@@ -162,6 +162,32 @@ test('a refused name is told with the file, the array and the attribute', async 
   await expect(write(small('v', { 'a/b': 1 }))).rejects.toThrow(/x\.nc: array 'v': the attribute "a\/b" has a name/)
 })
 
+test.each([
+  ['no _FillValue if no element is missing', 3n, undefined, ''],
+  [
+    'a _FillValue if an element is missing',
+    -(2n ** 63n),
+    -(2 ** 31),
+    '; the missing value -9223372036854775808 becomes -2147483648',
+  ],
+  [
+    'a _FillValue if an element is the default one',
+    -(2n ** 31n) + 1n,
+    -(2 ** 31),
+    '; the missing value -9223372036854775808 becomes -2147483648',
+  ],
+] as const)('times of int64 get %s', async (_, last, fill, change) => {
+  const store = new MemoryStore()
+  const attrs = { units: 'seconds since 2000-01-01' }
+  await new Dataset({ t: { dims: ['t'], data: BigInt64Array.of(1n, 2n, last), attrs } }).write({ store, path: 'x.zarr' })
+  await using ds = await openDataset({ store, path: 'x.zarr' })
+  const { warnings } = await ds.write({ store, path: 'x.nc' })
+  await using file = await openNetcdf({ store, path: 'x.nc' })
+  const { dtype, attrs: own } = file.variable('t')
+  expect([dtype, own?.get('_FillValue')]).toEqual(['int32', fill])
+  expect(warnings).toEqual([`'t': values of int64 are written as int32, which holds all of them${change}`])
+})
+
 describe('bounds of 64-bit integers that are written as int32', () => {
   const data = (): BigInt64Array => BigInt64Array.of(1n, -5n, 2n ** 31n - 1n, -(2n ** 31n))
   const written = async (attrs: Readonly<Record<string, unknown>>) => {
