@@ -176,10 +176,10 @@ async function storeIntegers(
   const isUnsigned = sign === 'unsigned' || (dtype === 'uint64' && sign !== 'signed')
   const missing = (implied ?? fill) as bigint | undefined
   const { fits, low, high, isAnyMissing } = await scanIntegers(source, { isUnsigned, missing }, options)
+  const isHeld = missing === undefined || holds(missing, isUnsigned)
   // Without a `_FillValue`, readers of NetCDF treat the default fill value as missing.
-  const isAdded = given.has('_FillValue') && !attributes.has('_FillValue')
-  const isUnused = isAdded && !isAnyMissing && low > NETCDF4_FILL.int32
-  const stored = isUnused || missing === undefined || holds(missing, isUnsigned) ? missing : low > LEAST ? BigInt(LEAST) : high < MOST ? BigInt(MOST) : null // biome-ignore format: one line
+  const isUnused = !isHeld && !attributes.has('_FillValue') && !isAnyMissing && low > NETCDF4_FILL.int32
+  const stored = isUnused || isHeld ? missing : low > LEAST ? BigInt(LEAST) : high < MOST ? BigInt(MOST) : null // biome-ignore format: one line
   if (!fits || stored === null || isBeyondBounds(given, dtype, sign)) return { type: dtype, encode: asBytes }
   const change = isUnused ? '' : changedFill(missing, stored)
   warnings.push(`'${name}': values of ${dtype} are written as int32, which holds all of them${change}`)

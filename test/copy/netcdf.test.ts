@@ -207,6 +207,10 @@ function drawIntegers(random: Random, type: NumericDType, { many, arrayOf, dims,
   const narrow = is64 ? (fits ? 'int32' : type) : isUnsigned ? type.slice(1) : type
   const stored = kind === 5 ? type : narrow
   const [storedLow, storedHigh] = INTEGERS[stored]!
+  // A missing value that int32 does not hold is left out if no element is missing.
+  const isLeftOut =
+    is64 && stored === 'int32' && fill !== undefined && (fill < storedLow || fill > storedHigh) && !values.includes(fill)
+  const told = isLeftOut ? undefined : fill
   const wrap = (value: bigint): bigint => {
     if (is64) return value >= storedLow && value <= storedHigh ? value : storedLow
     return value > storedHigh ? value - 2n ** BigInt(stored.replace(/\D/g, '')) : value
@@ -216,10 +220,10 @@ function drawIntegers(random: Random, type: NumericDType, { many, arrayOf, dims,
   const isMissing = (value: bigint): boolean =>
     value === fill || (fill !== undefined && stored.endsWith('64') && Number(value) === Number(fill))
   const decoded = values.map((value) =>
-    isMissing(value) ? 'nan' : fill !== undefined ? floatText(Number(value)) : String(value),
+    isMissing(value) ? 'nan' : told !== undefined ? floatText(Number(value)) : String(value),
   )
   const more: Record<string, Described> = {
-    ...(fill !== undefined && { _FillValue: [stored, [String(wrap(fill))]] }),
+    ...(told !== undefined && { _FillValue: [stored, [String(wrap(told))]] }),
     ...(isUnsigned && !is64 && kind !== 5 && { _Unsigned: 'true' }),
   }
   const scalar = is64 ? fill : fill === undefined ? undefined : Number(fill)
