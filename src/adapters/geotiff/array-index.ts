@@ -1,5 +1,6 @@
 import type { Missing } from '../../array/missing.ts'
 import type { NamedValues, Origins, ScalarMode } from '../../array/source.ts'
+import type { Step } from '../../codec/chain.ts'
 import type { Codec, KernelCodec } from '../../codec/codec.ts'
 import type { CodecSet } from '../../codec/registry.ts'
 import { COMPLEX_AXIS } from '../../core/complex.ts'
@@ -194,9 +195,24 @@ export class TiffIndex<D extends DType> implements ChunkIndex<D>, CodecSet {
       mostBytes: rowsBytes(layout, tileHeight),
     }
     const users = file.options.codecs.find((codec) => codec.name === compression)
-    const codec = tileCodec(spec, users && (await import('./users-step.ts')).usersStep(users, layout, this.#parts.jpegTables))
+    const codec = tileCodec(
+      spec,
+      users ? await this.#usersStep(users) : layout.isPicture ? await this.#pictureStep(rows) : undefined,
+    )
     await codec.ready()
     this.#codecs.set(name, codec)
     return name
+  }
+
+  async #usersStep(codec: Codec): Promise<Step> {
+    return (await import('./users-step.ts')).usersStep(codec, this.layout, this.#parts.jpegTables)
+  }
+
+  async #pictureStep(rows: number): Promise<Step> {
+    const { pictureStep } = await import('./picture-step.ts')
+    const { compression, samples, isPlanar, isYcbcr, tileWidth, tileHeight } = this.layout
+    const { jpegTables } = this.#parts
+    const tile = { samples: isPlanar ? 1 : samples, width: tileWidth, rows, mostRows: tileHeight }
+    return pictureStep({ compression, ...tile, isYcbcr, jpegTables })
   }
 }

@@ -28,6 +28,16 @@ const NAMES: ReadonlyMap<number, string> = new Map([
 export const READ = ['none', 'lzw', 'packbits', 'deflate', 'zstd'] as const
 export type ReadCompression = (typeof READ)[number]
 
+/** Numbers of samples of a tile that the platform's decoder of pictures may read, by compression. */
+const PICTURES: Readonly<Record<string, readonly number[]>> = { jpeg: [1, 3], webp: [3, 4] }
+
+// Browsers have it in secure contexts. No library that is loaded without the DOM declares it.
+declare const ImageDecoder: unknown
+
+/** Whether tiles of bytes are pictures that the platform may decode. */
+export const isPicture = (name: string, samples: number): boolean =>
+  typeof ImageDecoder === 'function' && PICTURES[name]?.includes(samples) === true
+
 /** Returns the name of a compression, else its number as text. */
 export const compressionName = (id: number): string => NAMES.get(id) ?? String(id)
 

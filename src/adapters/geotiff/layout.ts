@@ -1,5 +1,5 @@
 import { elementBytes } from '../../core/dtype.ts'
-import { compressionName, isRead, READ } from './compressions.ts'
+import { compressionName, isPicture, isRead, READ } from './compressions.ts'
 import type { Directory, Entry, TagValues } from './directory.ts'
 import { damagedTiff, refuseTiff } from './errors.ts'
 import { type SampleType, sampleCount, sampleType } from './samples.ts'
@@ -22,6 +22,10 @@ export interface ImageLayout {
   readonly tiles: number
   /** Name of the compression. */
   readonly compression: string
+  /** Whether tiles are pictures that the platform decodes. */
+  readonly isPicture: boolean
+  /** Whether colours are stored as YCbCr. */
+  readonly isYcbcr: boolean
   readonly predictor: number
   /** Whether the bits of the stored bytes are in reverse order. */
   readonly isReversed: boolean
@@ -67,12 +71,18 @@ export function imageLayout(
   const compression = compressionName(tags.number(TAG.compression) ?? 1)
   const sample = sampleType(tags, samples, asBool)
   const layout = { width, height, samples, sample, isPlanar, isTiled, tileWidth, tileHeight, tiles, compression, offsets, counts }
+  const isYcbcr = tags.number(TAG.photometric) === YCBCR
   const isUsers = userCodecs.has(compression)
-  if (!isUsers) checkCompression(compression, tags)
+  const isOfBytes = sample.dtype === 'uint8' && sample.bits === 8 && !(isYcbcr && isPlanar)
+  const isPictures = !isUsers && isOfBytes && isPicture(compression, isPlanar ? 1 : samples)
+  const isDecoded = isUsers || isPictures
+  if (!isDecoded) checkCompression(compression, tags)
   return {
     ...layout,
-    predictor: isUsers ? 1 : checkPredictor(tags.number(TAG.predictor) ?? 1, compression, sample),
-    isReversed: !isUsers && checkFillOrder(tags.number(TAG.fillOrder) ?? 1, compression),
+    isPicture: isPictures,
+    isYcbcr,
+    predictor: isDecoded ? 1 : checkPredictor(tags.number(TAG.predictor) ?? 1, compression, sample),
+    isReversed: !isDecoded && checkFillOrder(tags.number(TAG.fillOrder) ?? 1, compression),
   }
 }
 

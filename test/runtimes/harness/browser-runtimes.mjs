@@ -3,6 +3,7 @@ import { browserLabel, startBrowser } from './browsers.mjs'
 import { BUNDLERS, bundle } from './bundles.mjs'
 import { runMapExample } from './map-example.mjs'
 import { runPersistentCache } from './persistent-cache.mjs'
+import { runPictures } from './pictures.mjs'
 import { within } from './processes.mjs'
 import { serve } from './site.mjs'
 import { runViewer } from './viewer.mjs'
@@ -21,6 +22,7 @@ const PAGE_SECONDS = 40
 const OPFS_SECONDS = 60
 const EXAMPLE_SECONDS = 40
 const CACHE_SECONDS = 60
+const PICTURES_SECONDS = 60
 const VIEWER_SECONDS = 240
 const LOOKS_SECONDS = 120
 /** For all pages of one browser, so that hanging ones do not add up. */
@@ -62,6 +64,10 @@ export async function runBrowser(name, app) {
     done.push({
       name: 'PersistentCache',
       results: await visitOf('the persistent cache', CACHE_SECONDS, runPersistentCache(browser, app)),
+    })
+    done.push({
+      name: 'pictures',
+      results: await visitOf('the pictures of TIFF', PICTURES_SECONDS, runPictures(browser, browserLabel(name), app)),
     })
     return { label: browserLabel(name), version: browser.version, cells: done, stores: 'memory, OPFS', built: await builtBy(app) }
   } finally {
