@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { generate } from '../../src/array/combine.ts'
+import { withMembers } from '../../src/core/overlay.ts'
 import { concatDatasets, Dataset, openDataset, openDatasets } from '../../src/runtime/dataset.ts'
 import { create } from '../../src/runtime/index.ts'
 import { FileStore } from '../../src/store/fs/file.ts'
@@ -110,7 +111,7 @@ test('what a local file is and its header are read together, of one version', as
   const asked: string[] = []
   const counted: Store = {
     describe: (key) => store.describe(key),
-    files: store.files,
+    files: withMembers(store.files, { quickReads: undefined }),
     stat: (key) => {
       asked.push('stat')
       return store.stat(key)
