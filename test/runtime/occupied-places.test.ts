@@ -4,6 +4,7 @@ import { expect, onTestFinished, test } from 'vitest'
 import { DiskArray } from '../../src/array/disk-array.ts'
 import { copyTree } from '../../src/copy/copy-tree.ts'
 import { importContainer } from '../../src/copy/import-container.ts'
+import { Dataset } from '../../src/dataset/dataset.ts'
 import { openDataset } from '../../src/dataset/open/open-dataset.ts'
 import { create, open, verify, writeImmutable } from '../../src/runtime/index.ts'
 import { importNetcdf } from '../../src/runtime/netcdf.ts'
@@ -108,6 +109,21 @@ test('no copy takes the name of statistics, nor a name of a sidecar that differs
     await expect(create(to, { overwrite })).rejects.toMatchObject({ tag: 'InvalidArgumentError' })
   }
   expect((await readdir(folder)).sort()).toEqual(['a.af', 'b.af', 'link.af'])
+})
+
+test('nothing is written to a link that leads nowhere, and the message says so', async () => {
+  const folder = await folderInMemory('dangling')
+  onTestFinished(() => rm(folder, { recursive: true, force: true }))
+  const ds = new Dataset({ x: { dims: ['x'], data: Float64Array.of(1, 2) } })
+  for (const name of ['link.af', 'link.nc']) {
+    const to = join(folder, name)
+    await symlink('nowhere', to)
+    const text = `${to}: this is a symbolic link that leads nowhere; remove it, or write to the place that it names`
+    const reason = { tag: 'InvalidArgumentError', message: text }
+    for (const overwrite of [false, true]) await expect(ds.write(to, { overwrite }), name).rejects.toMatchObject(reason)
+  }
+  await expect(create(join(folder, 'link.af'))).rejects.toMatchObject({ message: expect.stringContaining('leads nowhere') })
+  expect((await readdir(folder)).sort()).toEqual(['link.af', 'link.nc'])
 })
 
 test.each(Object.entries(WRITERS).filter(([name]) => !/text|Zarr$/.test(name) || name === 'importZarr'))(

@@ -8,7 +8,8 @@ const STATS_NAME = /[^/\\]\.stats$/i
 
 /**
  * Checks the name of a new object, and the name that links lead to. Readers take a file with the name of a
- * sidecar, or of statistics, for a part of another container.
+ * sidecar, or of statistics, for a part of another container. A link that leads nowhere is taken, although
+ * there is no object.
  * @throws InvalidArgumentError
  */
 export async function checkNewName({ store, path }: StoredAt): Promise<void> {
@@ -20,6 +21,19 @@ export async function checkNewName({ store, path }: StoredAt): Promise<void> {
       ? 'this name is that of a sidecar of another container; choose one without a number before .af'
       : 'this name is that of the statistics of a container; choose one that does not end in .stats'
     throw new HyperslabError('InvalidArgumentError', text, { file: store.describe(path), actual: name })
+  }
+  if ((await store.files?.isLink(path)) === true && (await isMissing(store, path))) {
+    const text = 'this is a symbolic link that leads nowhere; remove it, or write to the place that it names'
+    throw new HyperslabError('InvalidArgumentError', text, { file: store.describe(path) })
+  }
+}
+
+async function isMissing(store: Store, path: string): Promise<boolean> {
+  try {
+    return (await store.stat(path)) === undefined
+  } catch {
+    // Something is there: a folder, or what the next access reports.
+    return false
   }
 }
 
