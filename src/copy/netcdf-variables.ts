@@ -37,8 +37,8 @@ export interface StoredVariable {
 const OF_ELEMENTS = ['_FillValue', 'missing_value', 'valid_min', 'valid_max', 'valid_range', 'flag_values', 'flag_masks']
 
 /**
- * Chooses the stored form of a variable. If CDF-1 has no type for its values, all of them are read, to find a
- * type that can hold them.
+ * Chooses the stored form of a variable. Reads all values of texts, of times without units and, unless `kind`
+ * is 5, of 64-bit integers, to find a form that holds them.
  * @param kind requested kind of the file
  */
 export function storeVariable(

@@ -37,7 +37,7 @@ const CONCURRENT_PORTIONS = 4
 const LEAST_POOL_BYTES = 2 * 1024 * 1024
 /** Size up to which JavaScript copies faster than kernel memory. */
 const FEW_BYTES = 2048
-/** Bytes of elements and of the gaps between them up to which they are read without waiting. */
+/** Largest sum of the fetched and the used bytes of a portion that is read without waiting. */
 const MOST_QUICK_BYTES = 4 * 1024 * 1024
 /** Concurrent requests per portion to a local file. */
 const CONCURRENT_REQUESTS = 4

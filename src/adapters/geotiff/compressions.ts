@@ -1,4 +1,4 @@
-/** Names of compressions by their numbers, by which codecs of users replace them. */
+/** Names of compressions by TIFF number. A codec of the user replaces the one of its name. */
 const NAMES: ReadonlyMap<number, string> = new Map([
   [1, 'none'],
   [2, 'ccitt-rle'],
@@ -24,7 +24,7 @@ const NAMES: ReadonlyMap<number, string> = new Map([
   [52546, 'jpegxl'],
 ])
 
-/** Compressions that are read here. */
+/** Compressions that are decoded here, in every runtime. */
 export const READ = ['none', 'lzw', 'packbits', 'deflate', 'zstd'] as const
 export type ReadCompression = (typeof READ)[number]
 

@@ -22,9 +22,8 @@ export interface JpegStream {
 }
 
 /**
- * Returns the stream of a tile as decoders of pictures take it: with the tables that the tile omits, without
- * profiles and orientations, and with a marker that tells whether three components are YCbCr. TIFF tells this
- * by its photometric interpretation alone, and decoders would guess.
+ * Returns a complete JPEG stream of a tile: adds the shared tables, removes profiles and the orientation, and
+ * adds Adobe's marker, which states whether three components are YCbCr. TIFF stores this only in a tag.
  * @param tables stream with the tables, without a picture
  * @throws CodecError if the stream is damaged
  */

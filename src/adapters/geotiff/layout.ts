@@ -116,7 +116,10 @@ gdal_translate -co COMPRESS=DEFLATE`,
   if (tags.number(TAG.photometric) !== YCBCR) return
   const subsampling = tags.numbers(TAG.subsampling) ?? [2, 2]
   if (subsampling.some((each) => each !== 1))
-    refuseTiff('YCbCr pictures with subsampled colours are not read here; convert it to RGB with gdal_translate', subsampling)
+    refuseTiff(
+      'YCbCr pictures with subsampled colours are not read here; convert the file to RGB with gdal_translate',
+      subsampling,
+    )
 }
 
 /** @throws UnsupportedError for predictors that are not read here */

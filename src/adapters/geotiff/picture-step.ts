@@ -35,7 +35,7 @@ export interface PictureTiles {
   readonly samples: number
   readonly width: number
   readonly rows: number
-  /** Rows that a picture may have: some writers store the last strip as a whole one. */
+  /** Largest number of rows of a picture. Some writers store the last strip with all rows. */
   readonly mostRows: number
   /** Whether three samples are stored as YCbCr. */
   readonly isYcbcr: boolean
@@ -43,20 +43,19 @@ export interface PictureTiles {
   readonly jpegTables: Uint8Array | undefined
 }
 
-/** Greatest difference between decoders of JPEG. */
+/** Largest accepted difference between decoders of JPEG. */
 const TOLERANCE = 2
 
 /**
- * Returns the decoding of tiles that are pictures by the platform's decoder. Values of its canvas would have
- * passed a conversion of colours.
+ * Returns the decoding of tiles that are pictures by the platform's decoder. A canvas is not used, because it
+ * converts colours.
  * @throws UnsupportedError if the decoder gives other values for a known picture
  */
 export async function pictureStep(tiles: PictureTiles): Promise<Step> {
   const { compression, samples, width, rows } = tiles
   const reason = await failedTest(compression, samples)
   if (reason !== undefined) {
-    const text = `the decoder of pictures on this platform is not exact for ${compression} of ${samples} samples (${reason}); \
-pass a codec named '${compression}' in \`codecs\``
+    const text = `this platform decodes ${compression} of ${samples} samples incorrectly (${reason}); pass a codec named '${compression}' in \`codecs\``
     throw new HyperslabError('UnsupportedError', text, { actual: compression })
   }
   return {
@@ -208,7 +207,7 @@ function coloured(x: number, y: number, band: number): number {
 }
 
 const SIZE = 16
-/** Pixels at the edge, whose colours decoders cannot interpolate. */
+/** Border in pixels that the test skips, because decoders extrapolate colours there. */
 const EDGE = 2
 
 const tested = new Map<string, Promise<string | undefined>>()

@@ -1,5 +1,5 @@
-// Conversion of YCbCr pictures to RGB as libjpeg does it, whose values GDAL and others give: colours of fewer
-// samples are interpolated by weights of 3 and 1, and numbers are rounded in fixed point.
+// Converts YCbCr to RGB with the arithmetic of libjpeg. Subsampled colours are interpolated with weights 3
+// and 1, and products are rounded in fixed point.
 
 /** A plane of bytes, `width` times `height` of them. */
 export interface Plane {
@@ -45,7 +45,7 @@ function putRow(plane: Plane, { width, height }: Plane, y: number, row: Uint8Arr
     return
   }
   const last = plane.width - 1
-  // So narrow colours are repeated.
+  // Planes of one or two samples are repeated, not interpolated.
   if (last < 2) {
     for (let x = 0; x < width; x++) row[x] = bytes[near + (plane.width === width ? x : x >> 1)]!
     return

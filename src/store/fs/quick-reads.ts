@@ -8,7 +8,7 @@ const MS_PER_TURN = 2
 const MS_PER_GROUP = 1
 /** Time in ms above which a read is slow. */
 const SLOW_MS = 1
-/** After a slow read, its file is read asynchronously for so many times as long. */
+/** Factor: after a slow read of t ms, the file is read asynchronously for this number times t. */
 const PAUSE = 100
 
 /** Numbers by which `statfs` of Linux names file systems that lie on this machine. */
@@ -40,11 +40,11 @@ export interface QuickFile {
 }
 
 /**
- * Synchronous reads of a thread. A read of some bytes from the page cache takes 2 us so, and 20 to 100 us
- * through the threads of the runtime. A read that the system delays delays the whole thread. Therefore only
- * short reads of local file systems are synchronous, for at most 2 ms between two turns of the event loop. A
- * read above 1 ms ends them for that file, for a hundred times as long: a busy processor delays single reads,
- * a slow disk all of them.
+ * Synchronous reads of a thread. A read of some bytes from the page cache takes 2 us synchronously, and 20 to
+ * 100 us through the threads of the runtime. A delayed read blocks the whole thread. Therefore only short
+ * reads of local file systems are synchronous, for at most 2 ms between two turns of the event loop. A read
+ * above 1 ms ends them for that file, for a hundred times as long: a busy processor delays single reads, a
+ * slow disk all of them.
  */
 export class QuickReads {
   readonly #now: () => number
