@@ -219,7 +219,8 @@ export class PackedParts {
       if (await this.#scratch.put(await this.#scratch.key(UPLOAD), new TextEncoder().encode(own), options)) return own
     } catch (error) {
       // An upload that no worker knows would stay open.
-      if ((await this.#known({}).catch(() => own)) !== own) await store.sharedUploads!.abort(target, own)
+      // The first error is more useful than one of dropping it.
+      if ((await this.#known({}).catch(() => own)) !== own) await store.sharedUploads!.abort(target, own).catch(() => undefined)
       throw error
     }
     await store.sharedUploads!.abort(target, own)

@@ -158,7 +158,7 @@ class ChunkStore implements WritableStore {
     this.#store = store
     this.#isDurable = isDurable
     this.#chunks = chunks
-    if (store.files) this.files = withMembers(store.files, { localPath: undefined, quickReads: undefined })
+    if (store.files) this.files = withMembers(store.files, { localPath: undefined })
   }
 
   describe(key: string): string {

@@ -217,9 +217,13 @@ export class StridedReader {
       const done = await run({ ...origin.local, offset: 0, length: 0, crc: undefined })
       if (done !== undefined) return done[0]
     }
-    const quick = there === undefined && heldBytes(elements) <= MOST_QUICK_BYTES ? origin.quickReads?.() : undefined
+    // Stores that have to see every read have no local paths.
+    const isQuick = there === undefined && origin.local !== undefined && heldBytes(elements) <= MOST_QUICK_BYTES
+    const quick = isQuick ? origin.quickReads?.() : undefined
     if (quick !== undefined) {
-      await quick.ready()
+      // Other readers may have used the time of a turn that this one has waited for.
+      for (let turn = quick.ready(); turn !== undefined; turn = quick.ready()) await turn
+      signal?.throwIfAborted()
       const read = ({ offset }: StoredRead, into: Uint8Array): boolean => quick.read(into, offset)
       const done = useHere(layout, elements, chunk, use, read, () => quick.isUnchanged())
       if (done !== undefined) return done[0]
@@ -257,7 +261,8 @@ function useHere<C, R>(
   holds: () => boolean = () => true,
 ): readonly [R] | undefined {
   const size = elements.count * elements.elementBytes
-  const isFew = size <= FEW_BYTES && payloadOf === undefined && heldBytes(elements) === 2 * size
+  const hasGaps = elements.reads.reduce((sum, { length }) => sum + length, 0) > size
+  const isFew = size <= FEW_BYTES && payloadOf === undefined && !hasGaps
   return withArena((arena) => {
     const stored = isFew ? joinFew(elements, fill) : putStored(arena, elements, fill)
     if (stored === undefined || !holds()) return undefined

@@ -231,8 +231,8 @@ export interface LocalFiles {
 
 /** Reads of a local file that complete before they return. Their bytes count if `isUnchanged` holds. */
 export interface QuickRanges {
-  /** Waits until this thread has time for such reads. */
-  ready(): Promise<void>
+  /** Returns a turn of the event loop to wait for; undefined if this one has time for a group of reads. */
+  ready(): Promise<void> | undefined
   /**
    * Fills memory with the bytes from a position of the file on.
    * @returns false if that read has to wait, or fails

@@ -154,7 +154,7 @@ class Faults implements Store, FaultControls {
       this.conditionalWrites = (near) => this.#step('conditions', near, () => writes.conditionalWrites!(near))
     // Faults of folders have no consequences, so these calls pass through. Workers would read past this
     // store, so it has no local paths.
-    if (inner.files) this.files = withMembers(inner.files, { localPath: undefined, quickReads: undefined })
+    if (inner.files) this.files = withMembers(inner.files, { localPath: undefined })
     if (writes.stage) this.stage = async (near) => this.#wrap(await this.#step('stage', near, () => writes.stage!(near)), near)
   }
 

@@ -182,6 +182,14 @@ describe('references to NetCDF', () => {
     expect(await urls()).toEqual([`${rude.origin}/a.nc`])
     await using group = await openZarr(join(folder, 'refs.json'), { kind: 'group' })
     expect([...(await (await group.array('lat')).toTensor()).data]).toEqual([10, 20, 30])
+    rude.put('a%20b.nc', await readFile(join(folder, 'a b.nc')))
+    for (const [base, name] of [
+      ['https://data.example.org/x', 'a%20b.nc'],
+      ['s3://bucket/x/', 'a b.nc'],
+    ] as const) {
+      await references(folder, `${rude.origin}/a%20b.nc`, '--inline', '0', '--base', base, '--overwrite')
+      expect(await urls()).toEqual([`${base.replace(/\/$/, '')}/${name}`])
+    }
     await rude.stop()
   })
 })

@@ -61,7 +61,7 @@ test('a tree whose labels are in small chunks warns of slow opening, and names t
   }
   await ds.write({ store, path: 'slow.zarr' }, { encoding: { time: { chunks: [1] } } })
   expect(await warnings('slow.zarr')).toEqual([
-    'opening it takes 100 requests for the labels of time, which are in small chunks; write it anew with large ones: hyperslab export memory:slow.zarr new.zarr',
+    'memory:slow.zarr: opening takes 100 requests, because the labels of time are in small chunks; a copy opens faster: hyperslab export memory:slow.zarr new.zarr',
   ])
   await using slow = await openDataset({ store, path: 'slow.zarr' })
   await slow.write({ store, path: 'fast.zarr' })

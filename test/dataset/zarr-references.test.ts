@@ -156,4 +156,21 @@ describe.skipIf(env === undefined)('references to Zarr', () => {
     expect(refsIn(listed)['slashes/1.2']).toEqual(['https://data.example.org/two.zarr/slashes/1/2'])
     expect(refsIn(listed)['a group/in ä/0.0']).toEqual(['https://data.example.org/two.zarr/a%20group/in%20%C3%A4/0.0'])
   })
+  test('of a server have names without escapes in a bucket', async () => {
+    const server = await RudeServer.start()
+    try {
+      const root = join(folder, 'two.zarr')
+      for (const name of [
+        '.zgroup',
+        'a group/.zgroup',
+        ...(await readdir(join(root, 'a group/in ä'))).map((each) => `a group/in ä/${each}`),
+      ])
+        server.put(`two.zarr/${name.split('/').map(encodeURIComponent).join('/')}`, await readFile(join(root, name)))
+      const options = { urlOf: () => 's3://bucket/two.zarr', inlineBytes: 0 }
+      const refs = refsIn(await list([`${server.origin}/two.zarr`], options, ['a group/in ä']))
+      expect(refs['a group/in ä/2.2']).toEqual(['s3://bucket/two.zarr/a group/in ä/2.2'])
+    } finally {
+      await server.stop()
+    }
+  })
 })

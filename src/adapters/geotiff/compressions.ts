@@ -31,7 +31,7 @@ export type ReadCompression = (typeof READ)[number]
 /** Numbers of samples of a tile that the platform's decoder of pictures may read, by compression. */
 const PICTURES: Readonly<Record<string, readonly number[]>> = { jpeg: [1, 3], webp: [3, 4] }
 
-// Browsers have it in secure contexts. No library that is loaded without the DOM declares it.
+// Browsers have this class in secure contexts. No library that is loaded without the DOM declares it.
 declare const ImageDecoder: unknown
 
 /** Whether tiles of bytes are pictures that the platform may decode. */

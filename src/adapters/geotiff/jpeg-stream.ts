@@ -60,7 +60,7 @@ function split(stream: Uint8Array): { readonly segments: Segment[]; readonly res
   while (at < stream.length) {
     if (stream[at] !== 0xff) damaged(`byte ${at} is no marker`)
     const marker = stream[at + 1]!
-    // A marker may be preceded by bytes of ones.
+    // Fill bytes of 0xff may precede a marker.
     if (marker === 0xff) {
       at++
       continue

@@ -14,7 +14,7 @@ interface Frame {
   close(): void
 }
 
-// Browsers have it in secure contexts. No library that is loaded without the DOM declares it.
+// Browsers have this class in secure contexts. No library that is loaded without the DOM declares it.
 declare const ImageDecoder: new (init: {
   readonly data: Uint8Array
   readonly type: string
@@ -89,14 +89,15 @@ function checkedWebp(bytes: Uint8Array, tiles: PictureTiles): Uint8Array {
 
 /** Returns the size of a picture in WebP: lossy, lossless or extended. */
 function webpSize(bytes: Uint8Array): { readonly width: number; readonly height: number } | undefined {
-  if (bytes.length < 30) return undefined
+  if (bytes.length < 25) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset)
   const kind = String.fromCharCode(...bytes.subarray(8, 16))
-  if (kind === 'WEBPVP8 ') return { width: view.getUint16(26, true) & 0x3fff, height: view.getUint16(28, true) & 0x3fff }
   if (kind === 'WEBPVP8L') {
     const packed = view.getUint32(21, true)
     return { width: 1 + (packed & 0x3fff), height: 1 + ((packed >>> 14) & 0x3fff) }
   }
+  if (bytes.length < 30) return undefined
+  if (kind === 'WEBPVP8 ') return { width: view.getUint16(26, true) & 0x3fff, height: view.getUint16(28, true) & 0x3fff }
   const three = (at: number): number => 1 + view.getUint16(at, true) + 65536 * bytes[at + 2]!
   return kind === 'WEBPVP8X' ? { width: three(24), height: three(27) } : undefined
 }
@@ -130,30 +131,34 @@ async function decodePicture(data: Uint8Array, compression: string, samples: num
 /** Returns the samples of a decoded picture. */
 async function readSamples(frame: Frame, samples: number): Promise<Samples> {
   const { format, visibleRect, colorSpace } = frame
-  if (visibleRect === null) throw new HyperslabError('CodecError', 'the platform decodes the picture to nothing')
+  if (visibleRect === null || format === null)
+    throw new HyperslabError('UnsupportedError', 'the platform does not give the samples of the picture', { actual: 'nothing' })
   const { width, height } = visibleRect
   const bytes = new Uint8Array(frame.allocationSize())
   const layout = await frame.copyTo(bytes)
-  const order = format === null ? undefined : CHANNELS[format]
-  if (order !== undefined) return { bytes: pick(bytes, layout[0]!, order.slice(0, samples), width, height), width, height }
-  const halves = format === null ? undefined : HALVED[format]
+  const order = CHANNELS[format]?.slice(0, samples)
+  if (order !== undefined) return { bytes: pick(bytes, layout[0]!, order, width, height), width, height }
+  const halves = HALVED[format]
   if (halves === undefined || samples !== 3 || colorSpace.matrix !== 'smpte170m' || colorSpace.fullRange !== true) {
     const text = `the platform decodes pictures to ${format} with the matrix ${colorSpace.matrix}, which is not converted here`
-    throw new HyperslabError('UnsupportedError', text, { actual: format ?? 'nothing' })
+    throw new HyperslabError('UnsupportedError', text, { actual: format })
   }
   const [luma, cb, cr] = layout.map(({ offset, stride }, i): Plane => {
     const [wide, tall] = i === 0 ? [1, 1] : halves
     return { bytes: bytes.subarray(offset), stride, width: Math.ceil(width / wide), height: Math.ceil(height / tall) }
   })
-  return { bytes: ycbcrToRgb(luma!, cb!, cr!), width, height }
+  return { bytes: ycbcrToRgb(luma!, cb!, cr!, halves), width, height }
 }
+
+/** The byte of a pixel that is not used: such pictures are opaque. */
+const OPAQUE = -1
 
 /** Positions of red, green, blue and alpha within a pixel, by the names of formats. */
 const CHANNELS: Readonly<Record<string, readonly number[]>> = {
   RGBA: [0, 1, 2, 3],
-  RGBX: [0, 1, 2],
+  RGBX: [0, 1, 2, OPAQUE],
   BGRA: [2, 1, 0, 3],
-  BGRX: [2, 1, 0],
+  BGRX: [2, 1, 0, OPAQUE],
 }
 
 /** Pixels for a sample of the colours along x and y, by the names of formats. */
@@ -169,7 +174,8 @@ function pick(
 ): Uint8Array {
   const picked = new Uint8Array(width * height * order.length)
   for (let y = 0, i = 0; y < height; y++)
-    for (let x = 0, at = offset + y * stride; x < width; x++, at += 4) for (const place of order) picked[i++] = bytes[at + place]!
+    for (let x = 0, at = offset + y * stride; x < width; x++, at += 4)
+      for (const place of order) picked[i++] = place === OPAQUE ? 255 : bytes[at + place]!
   return picked
 }
 

@@ -15,15 +15,18 @@ const HALF = 1 << (BITS - 1)
 const fixed = (factor: number): number => Math.round(factor * (1 << BITS))
 const [R_CR, B_CB, G_CR, G_CB] = [fixed(1.402), fixed(1.772), fixed(0.71414), fixed(0.34414)]
 
-/** Returns RGB, pixel by pixel, from luma and colours, which have as many samples or half of them an axis. */
-export function ycbcrToRgb(luma: Plane, cb: Plane, cr: Plane): Uint8Array {
+/**
+ * Returns RGB, pixel by pixel, from luma and colours.
+ * @param shares pixels for a sample of the colours along x and y: 1 or 2
+ */
+export function ycbcrToRgb(luma: Plane, cb: Plane, cr: Plane, shares: readonly [number, number]): Uint8Array {
   const { width, height } = luma
   // Clamps when it is written.
   const rgb = new Uint8ClampedArray(3 * width * height)
-  const [blue, red] = [new Uint8Array(width + 1), new Uint8Array(width + 1)]
+  const [blue, red] = [new Uint8Array(width), new Uint8Array(width)]
   for (let y = 0, i = 0; y < height; y++) {
-    putRow(cb, luma, y, blue)
-    putRow(cr, luma, y, red)
+    putRow(cb, shares, y, blue)
+    putRow(cr, shares, y, red)
     for (let x = 0, at = y * luma.stride; x < width; x++, i += 3) {
       const value = luma.bytes[at + x]!
       const [u, v] = [blue[x]! - 128, red[x]! - 128]
@@ -36,18 +39,18 @@ export function ycbcrToRgb(luma: Plane, cb: Plane, cr: Plane): Uint8Array {
 }
 
 /** Puts the colours of row `y` of a picture into `row`, interpolated to its width. */
-function putRow(plane: Plane, { width, height }: Plane, y: number, row: Uint8Array): void {
+function putRow(plane: Plane, [wide, tall]: readonly [number, number], y: number, row: Uint8Array): void {
   const { bytes, stride } = plane
-  const isTall = plane.height === height
+  const isTall = tall === 1
   const near = (isTall ? y : y >> 1) * stride
-  if (plane.width === width && isTall) {
-    row.set(bytes.subarray(near, near + width))
+  if (wide === 1) {
+    row.set(bytes.subarray(near, near + row.length))
     return
   }
   const last = plane.width - 1
   // Planes of one or two samples are repeated, not interpolated.
   if (last < 2) {
-    for (let x = 0; x < width; x++) row[x] = bytes[near + (plane.width === width ? x : x >> 1)]!
+    for (let x = 0; x < row.length; x++) row[x] = bytes[near + (x >> 1)]!
     return
   }
   if (isTall) {

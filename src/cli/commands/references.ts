@@ -79,9 +79,13 @@ async function withPlaces<T>(
   }
 }
 
+const isUrl = (place: string): boolean => /^https?:/i.test(place)
+
 function toUrl(file: string, base: string | undefined): string {
-  if (base !== undefined)
-    return `${trimEnd(base, '/')}/${/^https?:/i.test(base) ? encodeURIComponent(basename(file)) : basename(file)}`
+  if (base !== undefined) {
+    const name = isUrl(file) ? decodeURIComponent(basename(new URL(file).pathname)) : basename(file)
+    return `${trimEnd(base, '/')}/${isUrl(base) ? encodeURIComponent(name) : name}`
+  }
   // Python takes the path of a file: URL as it is written, without decoding it.
   if (/^file:/i.test(file)) return fileURLToPath(file)
   return /^([a-z][\w+.-]+:\/\/|(https?|s3):)/i.test(file) ? file : resolve(file)

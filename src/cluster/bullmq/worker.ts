@@ -232,7 +232,7 @@ async function untilFirst<T>(signals: readonly Signal[], work: (signal: Signal) 
     controller.signal.throwIfAborted()
     const running = work(controller.signal)
     return await raceAbort(running, controller.signal).catch(async (error: unknown) => {
-      // The output of a stopped run is discarded next, with all that the work still writes.
+      // The output of a stopped run is discarded next. Work that ends within a second leaves nothing after that.
       await untilSettled(running)
       throw error
     })

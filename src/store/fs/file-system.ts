@@ -122,7 +122,7 @@ export async function readUnchanged(
 }
 
 /** Fills memory from a version without waiting. Returns false if that is not allowed, or fails. */
-export function fillsQuickly(
+export function fillQuickly(
   quick: QuickReads,
   fs: FileSystem,
   path: string,
@@ -139,7 +139,7 @@ export function fillsQuickly(
 }
 
 /** Whether an open file still has its version. */
-export function isStill(fs: FileSystem, { file, etag }: FileVersion): boolean {
+export function hasVersion(fs: FileSystem, { file, etag }: FileVersion): boolean {
   try {
     return toEtag(fs.fstatSync(file, { bigint: true })) === etag
   } catch {

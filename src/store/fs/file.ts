@@ -25,9 +25,9 @@ import {
   type FileVersion,
   fileInfo,
   fileSystem,
-  fillsQuickly,
+  fillQuickly,
   folderOf,
-  isStill,
+  hasVersion,
   openForReading,
   orMissingSync,
   readUnchanged,
@@ -296,8 +296,8 @@ export class FileStore implements WritableStore {
     if (version === undefined || !quick?.allows(fs, key, version)) return undefined
     return {
       ready: () => quick.ready(),
-      read: (into, position) => !shared!.retired && fillsQuickly(quick, fs, key, version, into, position),
-      isUnchanged: () => !shared!.retired && isStill(fs, version),
+      read: (into, position) => !shared!.retired && fillQuickly(quick, fs, key, version, into, position),
+      isUnchanged: () => !shared!.retired && hasVersion(fs, version),
     }
   }
 

@@ -91,9 +91,9 @@ export class QuickReads {
     return this.#suspended === 0 && isQuick(fs, path, version) && this.#now() >= (version.slowUntil ?? 0)
   }
 
-  /** Waits for the next turn of the event loop if this one has too little time left for a group of reads. */
-  async ready(): Promise<void> {
-    if (this.#left < MS_PER_GROUP) await this.#awaitTurn()
+  /** Returns the next turn of the event loop if this one has too little time left for a group of reads. */
+  ready(): Promise<void> | undefined {
+    return this.#left < MS_PER_GROUP ? this.#awaitTurn() : undefined
   }
 
   #read(fs: FileSystem, path: string, version: QuickFile, into: Uint8Array, position: number): boolean {

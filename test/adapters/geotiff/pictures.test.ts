@@ -64,7 +64,7 @@ describe('ycbcrToRgb', () => {
     ]
     for (const [y, cb, cr, ...rgb] of pixels) {
       const one = (value: number) => ({ bytes: Uint8Array.of(value), stride: 1, width: 1, height: 1 })
-      expect([...ycbcrToRgb(one(y!), one(cb!), one(cr!))]).toEqual(rgb)
+      expect([...ycbcrToRgb(one(y!), one(cb!), one(cr!), [1, 1])]).toEqual(rgb)
     }
   })
 
@@ -72,7 +72,7 @@ describe('ycbcrToRgb', () => {
     const cr = { bytes: Uint8Array.of(128, 160, 192, 0, 144, 176, 208, 0), stride: 4, width: 3, height: 2 }
     const reds = (width: number, height: number): number[] => {
       const luma = { ...grey(width, height), bytes: new Uint8Array(width * height) }
-      const rgb = ycbcrToRgb(luma, grey(cr.width, height === 2 ? height : cr.height), { ...cr })
+      const rgb = ycbcrToRgb(luma, grey(cr.width, 2), cr, [2, height > 2 ? 2 : 1])
       return Array.from({ length: width * height }, (_, i) => rgb[3 * i]!)
     }
     // Red is 1.402 (Cr - 128), rounded. Rows of the colours are 128 160 192 and 144 176 208.
@@ -89,7 +89,7 @@ describe('ycbcrToRgb', () => {
   test('repeats colours of one or two samples', () => {
     const cr = { bytes: Uint8Array.of(128, 160), stride: 2, width: 2, height: 1 }
     const luma = { bytes: new Uint8Array(6), stride: 3, width: 3, height: 2 }
-    const rgb = ycbcrToRgb(luma, grey(2, 1), cr)
+    const rgb = ycbcrToRgb(luma, grey(2, 1), cr, [2, 2])
     expect(Array.from({ length: 6 }, (_, i) => rgb[3 * i])).toEqual([0, 0, 45, 0, 0, 45])
   })
 })
@@ -179,6 +179,7 @@ describe('pictureStep', () => {
     for (const [samples, format, expected] of [
       [3, 'BGRX', [2, 1, 0, 6, 5, 4]],
       [3, 'RGBX', [0, 1, 2, 4, 5, 6]],
+      [4, 'BGRX', [2, 1, 0, 255, 6, 5, 4, 255]],
       [4, 'BGRA', [2, 1, 0, 3, 6, 5, 4, 7]],
       [4, 'RGBA', [0, 1, 2, 3, 4, 5, 6, 7]],
     ] as const) {

@@ -27,8 +27,9 @@ const VIEWER_SECONDS = 240
 const LOOKS_SECONDS = 120
 /** For all pages of one browser, so that hanging ones do not add up. */
 const BROWSER_SECONDS = 240
-/** For the viewer, the map and the cache, too. */
-export const BROWSER_LIMIT_SECONDS = BROWSER_SECONDS + VIEWER_SECONDS + LOOKS_SECONDS + EXAMPLE_SECONDS + CACHE_SECONDS + 10
+/** For the viewer, the map, the cache and the pictures, too. */
+export const BROWSER_LIMIT_SECONDS =
+  BROWSER_SECONDS + VIEWER_SECONDS + LOOKS_SECONDS + EXAMPLE_SECONDS + CACHE_SECONDS + PICTURES_SECONDS + 10
 
 /** Lists the pages to visit: a script below a variant of the site, and the requirements for its page. */
 async function cellsFor(app) {

@@ -65,7 +65,7 @@ const PIECE_BYTES = 4 * 1024 * 1024
 const COMPUTED_BYTES = 256 * 1024
 
 /** Maximum number of chunks of an array. References of more take gigabytes. */
-const MOST_CHUNKS = 2 ** 23
+const MOST_CHUNKS = 2 ** 21
 
 /** Compressors of numcodecs that decode blocks of containers. */
 const COMPRESSORS: Readonly<Record<string, JsonObject | null>> = {
@@ -478,6 +478,9 @@ function urlIn({ file, folder }: FileReference, urlOf: (file: string) => string)
   if (folder === undefined) return urlOf(file)
   const url = urlOf(folder)
   const name = file.slice(folder.length)
-  // Names in a local folder become names in a URL.
-  return url + (/^https?:/i.test(url) && !/^https?:/i.test(folder) ? name.split('/').map(encodeURIComponent).join('/') : name)
+  const [isUrl, wasUrl] = [url, folder].map((each) => /^https?:/i.test(each))
+  if (isUrl === wasUrl) return url + name
+  // Names in a URL are escaped, names in a folder or a bucket are not.
+  const convert = isUrl ? encodeURIComponent : decodeURIComponent
+  return url + name.split('/').map(convert).join('/')
 }
