@@ -416,7 +416,8 @@ export class Dataset<V extends VariableTypes = UnknownTypes> extends Reducible<R
    * any other name a container. The result appears when it is complete. Variables and coordinates keep their
    * attributes. They are encoded as in their source file (packed, or as numbers of units of time), unless
    * `encoding` overrides it. Computed values are stored unchanged. Reads and computes block by block, and
-   * shards one at a time. In containers and NetCDF, nested attributes become JSON text. Variables in `decodeErrors` are omitted, with a warning.
+   * shards one at a time. In containers and NetCDF, nested attributes become JSON text. Variables in
+   * `decodeErrors` are omitted, with a warning.
    * @returns names of the arrays, size of a container in bytes, warnings
    * @throws AlreadyExistsError unless `overwrite` is set, which keeps the old store until the new one is
    *   complete; InvalidArgumentError for values that their encoding cannot store, and for options of the

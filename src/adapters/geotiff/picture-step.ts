@@ -245,6 +245,8 @@ async function decodeKnown(
         }
     return undefined
   } catch (error) {
+    // The next read tests it again.
+    tested.delete(`${compression} ${samples}`)
     return messageOf(error)
   }
 }

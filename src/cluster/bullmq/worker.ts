@@ -232,7 +232,8 @@ async function untilFirst<T>(signals: readonly Signal[], work: (signal: Signal) 
     controller.signal.throwIfAborted()
     const running = work(controller.signal)
     return await raceAbort(running, controller.signal).catch(async (error: unknown) => {
-      // The output of a stopped run is discarded next. Work that ends within a second leaves nothing after that.
+      // The output of a stopped run is discarded next. Work that ends within a second adds nothing to it
+      // afterwards.
       await untilSettled(running)
       throw error
     })

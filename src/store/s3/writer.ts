@@ -1,6 +1,6 @@
 import { HyperslabError, isHyperslabError } from '../../core/errors.ts'
 import { untilSettled } from '../../core/pace.ts'
-import { raceAbort, type Signal } from '../../core/signal.ts'
+import { newController, raceAbort, type Signal } from '../../core/signal.ts'
 import { exists, randomName, unmatched } from '../conditions.ts'
 import type { HttpAnswer } from '../http/client.ts'
 import { contentLength, headerInfo } from '../http/headers.ts'
@@ -221,13 +221,15 @@ export class S3Writer {
     signal?.throwIfAborted()
     const request = { method: 'POST', key, query: { uploads: '' }, headers: { [MARK]: mark } } as const
     const receive = async (answer: HttpAnswer): Promise<string> => this.#field(await readBody(answer), 'UploadId', key)
-    // The signal does not cancel the request: the server may have carried it out, and only its answer names
-    // the upload.
-    const begun = this.#client.send(request, [], receive, undefined)
+    // The signal does not cancel the request at once: the server may have carried it out, and only its answer
+    // names the upload.
+    const late = newController()
+    const begun = this.#client.send(request, [], receive, late.signal)
     try {
       return await raceAbort(begun, signal)
     } catch (error) {
       if (signal?.aborted) await untilSettled(begun.then((id) => this.abortUpload(key, id)))
+      late.abort(error)
       throw error
     }
   }

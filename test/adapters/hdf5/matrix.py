@@ -789,6 +789,11 @@ def judge(file, path, dtype, reads, reductions, missing):
             a = converted(select(node, fields, [None] * len(node.shape)), dtype)
             a = a[~np.isin(a, np.array([(float if a.dtype.kind == "f" else int)(each) for each in missing], a.dtype))]
             for op, actual in reductions:
+                if op == "overflow":
+                    exact_sum, bounds = sum(a.reshape(-1).tolist()), np.iinfo("u8" if a.dtype.kind == "u" else "i8")
+                    if int(actual) != exact_sum or bounds.min <= exact_sum <= bounds.max:
+                        wrong.append(f"{path}: an overflow by {actual}, the exact sum is {exact_sum}")
+                    continue
                 expected = a.size if op == "count" else reduced(a, op) if a.size else None
                 if expected is None:
                     continue
