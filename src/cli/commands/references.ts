@@ -3,7 +3,7 @@ import { fileURLToPath } from 'node:url'
 import { type Command, Option } from 'commander'
 import { findTree, type LabelledTree, listReferences, writeNewFile } from '../../runtime/tree.ts'
 import { oneLine, UsageError } from '../show/failure.ts'
-import { count, printError, printResult, trimEnd } from '../show/text.ts'
+import { count, decodePath, printError, printResult, trimEnd } from '../show/text.ts'
 import { integerBetween, layerOption, namesOption, type PlaceOptions } from './options.ts'
 import { openFound } from './place.ts'
 
@@ -83,7 +83,8 @@ const isUrl = (place: string): boolean => /^https?:/i.test(place)
 
 function toUrl(file: string, base: string | undefined): string {
   if (base !== undefined) {
-    const name = isUrl(file) ? decodeURIComponent(basename(new URL(file).pathname)) : basename(file)
+    const written = basename(isUrl(file) ? new URL(file).pathname : file)
+    const name = isUrl(file) ? (decodePath(written) ?? written) : written
     return `${trimEnd(base, '/')}/${isUrl(base) ? encodeURIComponent(name) : name}`
   }
   // Python takes the path of a file: URL as it is written, without decoding it.

@@ -2,6 +2,7 @@ import { createServer, type IncomingMessage, type Server, type ServerResponse } 
 import type { Socket } from 'node:net'
 import { Readable } from 'node:stream'
 import { HyperslabError } from '../../runtime/index.ts'
+import { decodePath } from '../show/text.ts'
 
 /** Options of a read-only server. */
 export interface ServerOptions {
@@ -234,14 +235,6 @@ export function rangeAnswer(
   const [start, stop] = range
   const ranged = { ...headers, 'accept-ranges': 'bytes', 'content-range': `bytes ${start}-${stop - 1}/${size}` }
   return { status: 206, headers: ranged, ...bytes(start, stop) }
-}
-
-function decodePath(url: string): string | undefined {
-  try {
-    return decodeURIComponent(url.replace(/[?#].*$/s, ''))
-  } catch {
-    return undefined
-  }
 }
 
 /**

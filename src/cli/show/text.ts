@@ -253,3 +253,12 @@ export function showBytes(bytes: number): string {
 }
 
 export const count = (number: number, noun: string): string => `${number} ${noun}${number === 1 ? '' : 's'}`
+
+/** Returns the path of a URL decoded, without its query; undefined if its percent signs encode no text. */
+export function decodePath(url: string): string | undefined {
+  try {
+    return decodeURIComponent(url.replace(/[?#].*$/s, ''))
+  } catch {
+    return undefined
+  }
+}

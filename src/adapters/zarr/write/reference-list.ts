@@ -8,6 +8,7 @@ import { floatsIn, markFloats, withoutMembers, writeJson } from '../../../core/j
 import { forEachLimited } from '../../../core/limiter.ts'
 import { eachIndex, sizeOf, stridesOf } from '../../../core/shape.ts'
 import type { Signal } from '../../../core/signal.ts'
+import { decodeNames, encodeNames } from '../../../core/url-names.ts'
 import {
   type BlockOrigin,
   type BlockRef,
@@ -481,6 +482,5 @@ function urlIn({ file, folder }: FileReference, urlOf: (file: string) => string)
   const [isUrl, wasUrl] = [url, folder].map((each) => /^https?:/i.test(each))
   if (isUrl === wasUrl) return url + name
   // Names in a URL are escaped, names in a folder or a bucket are not.
-  const convert = isUrl ? encodeURIComponent : decodeURIComponent
-  return url + name.split('/').map(convert).join('/')
+  return url + (isUrl ? encodeNames(name) : (decodeNames(name) ?? name))
 }
