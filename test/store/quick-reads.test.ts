@@ -21,12 +21,28 @@ beforeAll(async () => {
 })
 afterAll(() => rm(folder, { recursive: true }))
 
-/** Simulates a file system of a type, whose reads take some ms of a clock, which advances only by them. */
-function simulated(type: number | undefined, ms: (read: number) => number, options = {}) {
+/**
+ * Simulates a file system of a type, whose reads take some ms of a clock, which advances only by them.
+ * @param usage returns what the system has counted after a number of reads
+ */
+function simulated(
+  type: number | undefined,
+  ms: (read: number) => number,
+  options = {},
+  usage: (reads: number) => [involuntary: number, disk: number] | undefined = () => undefined,
+) {
   const seen = { sync: 0, async: 0, most: 0, inTurn: 0, turns: 0 }
   let now = 0
   const turns: (() => void)[] = []
-  const quick = new QuickReads(() => now, () => new Promise((resolve) => turns.push(resolve))) // biome-ignore format: one line
+  const turn = (): Promise<void> => new Promise((resolve) => turns.push(resolve))
+  const quick = new QuickReads(
+    () => now,
+    turn,
+    () => {
+      const counted = usage(seen.sync)
+      return counted && { involuntaryContextSwitches: counted[0], fsRead: counted[1] }
+    },
+  )
   const nextTurn = async (): Promise<void> => {
     seen.turns++
     seen.inTurn = 0
@@ -92,6 +108,19 @@ describe('synchronous reads', () => {
     }
     expect(busy.seen).toMatchObject({ sync: 61, async: 39 })
     await busy.store.close()
+  })
+
+  test('continue after a slow read only if the process lost the processor and read nothing from a disk', async () => {
+    const slow = (read: number): number => (read === 10 ? 5 : 0.001)
+    const preempted = simulated(EXT4, slow, {}, (reads) => [reads, 7])
+    await readAll(preempted, 500)
+    // The first read finds out where the file lies; the slow one has used the time of its turn.
+    expect(preempted.seen).toMatchObject({ sync: 498, async: 2 })
+    for (const usage of [(reads: number) => [reads, reads], () => [0, 0], (reads: number) => [0, reads]]) {
+      const delayed = simulated(EXT4, slow, {}, usage as (reads: number) => [number, number])
+      await readAll(delayed, 500)
+      expect(delayed.seen).toMatchObject({ sync: 11, async: 489 })
+    }
   })
 
   test.each(OTHERS)('are not made on a file system of number %d', async (type) => {

@@ -24,6 +24,16 @@ const LOCAL_FILE_SYSTEMS: ReadonlySet<number> = new Set([
   0x794c7630, // overlayfs
 ])
 
+/** Numbers that the system counts for this process. */
+interface Usage {
+  /** Number of times that a thread lost the processor to another one although it did not wait. */
+  readonly involuntaryContextSwitches: number
+  /** Blocks read from disks. */
+  readonly fsRead: number
+}
+
+declare const process: { resourceUsage?(): Usage } | undefined
+
 interface FileSystem {
   readSync?(file: number, into: Uint8Array, at: number, length: number, position: number): number
   statfs?(path: string, done: (error: unknown, stats?: { readonly type: number }) => void): void
@@ -43,12 +53,15 @@ export interface QuickFile {
  * Synchronous reads of a thread. A read of some bytes from the page cache takes 2 us synchronously, and 20 to
  * 100 us through the threads of the runtime. A delayed read blocks the whole thread. Therefore only short
  * reads of local file systems are synchronous, for at most 2 ms between two turns of the event loop. A read
- * above 1 ms ends them for that file, for a hundred times as long: a busy processor delays single reads, a
- * slow disk all of them.
+ * above 1 ms ends them for that file, for a hundred times as long, unless it is known to have lost the
+ * processor and to have read nothing from a disk.
  */
 export class QuickReads {
   readonly #now: () => number
   readonly #nextTurn: () => Promise<void>
+  readonly #usage: () => Usage | undefined
+  /** Usage when this turn's first read began. */
+  #usageBefore: Usage | undefined
   #left = MS_PER_TURN
   /** Resolves in the next turn of the event loop, once it is awaited. */
   #turn: Promise<void> | undefined
@@ -57,10 +70,16 @@ export class QuickReads {
   /**
    * @param now returns the time in ms; replaced in tests
    * @param nextTurn resolves in the next turn of the event loop; replaced in tests
+   * @param usage returns what the system has counted, if the runtime tells it; replaced in tests
    */
-  constructor(now: () => number = () => performance.now(), nextTurn: () => Promise<void> = yieldToEventLoop) {
+  constructor(
+    now: () => number = () => performance.now(),
+    nextTurn: () => Promise<void> = yieldToEventLoop,
+    usage: () => Usage | undefined = usageOfProcess,
+  ) {
     this.#now = now
     this.#nextTurn = nextTurn
+    this.#usage = usage
   }
 
   /** Forbids synchronous reads until the result is disposed of. */
@@ -106,11 +125,20 @@ export class QuickReads {
       count = fs.readSync!(version.file, into, done, into.length - done, position + done)
     const took = this.#now() - start
     this.#left -= took
-    if (took > SLOW_MS) version.slowUntil = start + took * (1 + PAUSE)
+    if (took > SLOW_MS && !this.#wasPreempted()) version.slowUntil = start + took * (1 + PAUSE)
     return done === into.length
   }
 
+  /** Whether this process lost the processor and read nothing from a disk since this turn's first read. */
+  #wasPreempted(): boolean {
+    const before = this.#usageBefore
+    const now = this.#usage()
+    if (before === undefined || now === undefined) return false
+    return now.involuntaryContextSwitches > before.involuntaryContextSwitches && now.fsRead === before.fsRead
+  }
+
   #awaitTurn(): Promise<void> {
+    if (this.#turn === undefined) this.#usageBefore = this.#usage()
     this.#turn ??= this.#nextTurn().then(() => {
       this.#turn = undefined
       this.#left = MS_PER_TURN
@@ -128,6 +156,10 @@ function isQuick(fs: FileSystem, path: string, version: QuickFile): boolean {
       version.isQuick = !error && LOCAL_FILE_SYSTEMS.has(stats!.type)
     })
   return false
+}
+
+function usageOfProcess(): Usage | undefined {
+  return typeof process === 'undefined' ? undefined : process.resourceUsage?.()
 }
 
 /** Synchronous reads of this thread. */
