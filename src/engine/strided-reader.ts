@@ -38,7 +38,9 @@ const LEAST_POOL_BYTES = 2 * 1024 * 1024
 /** Size up to which JavaScript copies faster than kernel memory. */
 const FEW_BYTES = 2048
 /** Largest sum of the fetched and the used bytes of a portion that is read without waiting. */
-const MOST_QUICK_BYTES = 4 * 1024 * 1024
+const MOST_QUICK_BYTES = 2 * 1024 * 1024
+/** Fetched bytes of a portion of a short read of a local file: as many as a turn has time for. */
+const QUICK_PORTION_BYTES = 1024 * 1024
 /** Concurrent requests per portion to a local file. */
 const CONCURRENT_REQUESTS = 4
 /** Concurrent short requests per portion to a file that may be remote, where most of the time is waiting. */
@@ -138,13 +140,15 @@ export class StridedReader {
     if (listed) return this.#gather(copies, use, signal)
     const parts = copies as readonly StridedPart<Tensor<D>>[]
     const own = use as unknown as BlockUse<Portion<Tensor<D>>, void>
+    const most = this.#pool?.size ? mostBytes : mostHereBytes
     // Most reads need one portion of one chunk, so joining, cutting and ordering are skipped.
     if (parts.length === 1) {
       const lattice = createLattice(parts[0]!)
       const extents = findExtents(fileAxes(lattice)[1], lattice.layout.elementBytes)
-      if (fitsOne(extents, 0)) return this.#run(createPortion(lattice, parts[0]!.out, extents), own, signal)
+      if (fitsOne(extents, 0, most(lattice, extents)))
+        return this.#run(createPortion(lattice, parts[0]!.out, extents), own, signal)
     }
-    return this.use(parts, own, () => undefined, signal)
+    return this.#each(joinedPortions(parts, most), own, () => undefined, signal)
   }
 
   async #gather<D extends DType>(
@@ -370,10 +374,22 @@ function* wholePortions<T>(parts: readonly StridedPart<T>[]): Generator<Work<Por
 }
 
 /** Yields portions: joins parts that continue in the file, and cuts those that are too large. */
-function* joinedPortions<T>(parts: readonly StridedPart<T>[]): Generator<Work<Portion<T>>> {
+function* joinedPortions<T>(parts: readonly StridedPart<T>[], most: MostBytes = mostBytes): Generator<Work<Portion<T>>> {
   for (const [lattice, out] of joined(parts))
-    for (const outer of cutPortions(lattice)) yield createPortion({ ...lattice, outer }, out)
+    for (const outer of cutPortions(lattice, most)) yield createPortion({ ...lattice, outer }, out)
 }
+
+/** Returns the largest number of bytes that a portion fetches, given all that is requested. */
+type MostBytes = (lattice: Lattice, extents: Extents) => number
+
+const mostBytes: MostBytes = () => MAX_REQUEST_BYTES
+
+/**
+ * Limits portions that are copied on this thread: small ones of local files are read without waiting. The
+ * results of reductions depend on the portions, which must be the same wherever a file lies.
+ */
+const mostHereBytes: MostBytes = ({ layout }, { bytes }) =>
+  layout.origin.local !== undefined && bytes[0]! <= MAX_REQUEST_BYTES ? QUICK_PORTION_BYTES : MAX_REQUEST_BYTES
 
 /**
  * Yields parts in order; those that continue at the same distances and fill a box of their result are joined.
@@ -455,8 +471,8 @@ function findExtents(axes: readonly FileAxis[], elementBytes: number): Extents {
 }
 
 /** Whether the elements along an axis and those after it fit into one portion. */
-const fitsOne = ({ bytes, requests }: Extents, axis: number): boolean =>
-  bytes[axis]! <= MAX_REQUEST_BYTES && requests[axis]! <= MAX_REQUESTS
+const fitsOne = ({ bytes, requests }: Extents, axis: number, most: number): boolean =>
+  bytes[axis]! <= most && requests[axis]! <= MAX_REQUESTS
 
 /** Returns the number of neighbours coalesced into the request that starts at `from`. */
 function groupLength(axis: FileAxis, from: number, inner: number): number {
@@ -484,23 +500,24 @@ function countGroups(axis: FileAxis, inner: number): number {
 }
 
 /** Cuts a box into parts that do not exceed the limits of requests and bytes. */
-function* cutPortions(lattice: Lattice): Generator<Box> {
+function* cutPortions(lattice: Lattice, most: MostBytes): Generator<Box> {
   const { layout, outer } = lattice
   const [, axes] = fileAxes(lattice)
   const extents = findExtents(axes, layout.elementBytes)
   const { span, bytes, requests, isOne } = extents
+  const limit = most(lattice, extents)
   function* cut(axis: number, before: Box): Generator<Box> {
-    if (axis === outer.length || fitsOne(extents, axis)) {
+    if (axis === outer.length || fitsOne(extents, axis, limit)) {
       yield [...before, ...outer.slice(axis)]
       return
     }
     const { start, stop } = outer[axis]!
-    const few = Math.min(MAX_REQUEST_BYTES / bytes[axis + 1]!, MAX_REQUESTS / requests[axis + 1]!)
+    const few = Math.min(limit / bytes[axis + 1]!, MAX_REQUESTS / requests[axis + 1]!)
     const group = isOne[axis + 1] ? groupLength(axes[axis]!, 0, span[axis + 1]!) : 1
-    const most = group > 1 ? group : Math.max(1, Math.floor(few))
-    for (let at = start; at < stop; at += most) {
-      const own = [...before, { start: at, stop: Math.min(stop, at + most), step: 1 }]
-      if (most > 1 || fitsOne(extents, axis + 1)) yield [...own, ...outer.slice(axis + 1)]
+    const count = Math.max(1, Math.floor(group > 1 ? Math.min(group, limit / axes[axis]!.step) : few))
+    for (let at = start; at < stop; at += count) {
+      const own = [...before, { start: at, stop: Math.min(stop, at + count), step: 1 }]
+      if (count > 1 || fitsOne(extents, axis + 1, limit)) yield [...own, ...outer.slice(axis + 1)]
       else yield* cut(axis + 1, own)
     }
   }

@@ -24,7 +24,7 @@ beforeAll(async () => {
 afterAll(() => rm(folder, { recursive: true }))
 
 /** Opens the file with a clock that stands still, after a read that finds out where the file lies. */
-async function opened() {
+async function opened(place = path) {
   const seen = { sync: 0, async: 0 }
   const readSync = (...args: Parameters<typeof fs.readSync>): number => {
     seen.sync++
@@ -36,7 +36,7 @@ async function opened() {
   }
   const quick = new QuickReads(() => 0)
   const statfs = (_: string, done: (error: unknown, stats?: object) => void): void => done(null, { type: 0xef53 })
-  const file = await openNetcdf({ store: new FileStore({}, { ...fs, readSync, read, statfs }, quick), path })
+  const file = await openNetcdf({ store: new FileStore({}, { ...fs, readSync, read, statfs }, quick), path: place })
   const array = file.variable('x')
   await array.get([0, 0, 0])
   Object.assign(seen, { sync: 0, async: 0 })
@@ -53,6 +53,26 @@ test('all ranges of a portion are read in one turn', async () => {
   const { data } = await array.get([null, { start: 2, stop: 9, step: 3 }, { start: 1, stop: 38, step: 5 }])
   expect([...data].slice(0, 8)).toEqual([1, 6, 11, 16, 21, 26, 31, 36].map((x) => VALUES[2 * 40 + x]))
   expect(seen.async).toBe(0)
+  await file.close()
+})
+
+test('a box of 1.3 MB is read in portions that a turn has time for', async () => {
+  const shape = [64, 256, 128] as const
+  const values = Int32Array.from({ length: 64 * 256 * 128 }, (_, i) => i * 2654435)
+  const large = join(folder, 'large.nc')
+  const dimensions = shape.map((length, i) => [`d${i}`, length] as [string, number])
+  const variables = [{ name: 'x', type: 'int' as const, dimensions: ['d0', 'd1', 'd2'], values: [...values] }]
+  await writeFile(large, writeNetcdf({ dimensions, variables }))
+  const { file, array, quick, seen } = await opened(large)
+  const ready = vi.spyOn(quick, 'ready')
+  const { data } = await array.get([null, { start: 10, stop: 50, step: 1 }, { start: 20, stop: 60, step: 1 }])
+  const expected: number[] = []
+  for (let i = 0; i < 64; i++)
+    for (let y = 10; y < 50; y++) for (let x = 20; x < 60; x++) expected.push(values[(i * 256 + y) * 128 + x]!)
+  expect(Buffer.compare(Buffer.from((data as Int32Array).buffer), Buffer.from(Int32Array.from(expected).buffer))).toBe(0)
+  // One read of 20 kB a map, 50 of them in a portion of 1 MiB.
+  expect(seen).toEqual({ sync: 64, async: 0 })
+  expect(ready).toHaveBeenCalledTimes(2)
   await file.close()
 })
 
