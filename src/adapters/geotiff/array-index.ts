@@ -197,15 +197,15 @@ export class TiffIndex<D extends DType> implements ChunkIndex<D>, CodecSet {
     const users = file.options.codecs.find((codec) => codec.name === compression)
     const codec = tileCodec(
       spec,
-      users ? await this.#usersStep(users) : layout.isPicture ? await this.#pictureStep(rows) : undefined,
+      users ? await this.#usersSteps(users) : layout.isPicture ? [await this.#pictureStep(rows)] : undefined,
     )
     await codec.ready()
     this.#codecs.set(name, codec)
     return name
   }
 
-  async #usersStep(codec: Codec): Promise<Step> {
-    return (await import('./users-step.ts')).usersStep(codec, this.layout, this.#parts.jpegTables)
+  async #usersSteps(codec: Codec): Promise<Step[]> {
+    return (await import('./users-step.ts')).usersSteps(codec, this.layout, this.#parts.jpegTables)
   }
 
   async #pictureStep(rows: number): Promise<Step> {

@@ -24,6 +24,8 @@ export interface ImageLayout {
   readonly compression: string
   /** Whether tiles are pictures that the platform decodes. */
   readonly isPicture: boolean
+  /** Compression around the bytes of LERC, if there is one. */
+  readonly wrapper: 'deflate' | 'zstd' | undefined
   /** Whether colours are stored as YCbCr. */
   readonly isYcbcr: boolean
   readonly predictor: number
@@ -80,6 +82,7 @@ export function imageLayout(
   return {
     ...layout,
     isPicture: isPictures,
+    wrapper: compression === 'lerc' ? lercWrapper(tags) : undefined,
     isYcbcr,
     predictor: isDecoded ? 1 : checkPredictor(tags.number(TAG.predictor) ?? 1, compression, sample),
     isReversed: !isDecoded && checkFillOrder(tags.number(TAG.fillOrder) ?? 1, compression),
@@ -120,6 +123,15 @@ gdal_translate -co COMPRESS=DEFLATE`,
       'YCbCr pictures with subsampled colours are not read here; convert the file to RGB with gdal_translate',
       subsampling,
     )
+}
+
+/** Compressions around the bytes of LERC, by the second number of their parameters. */
+const WRAPPERS = [undefined, 'deflate', 'zstd'] as const
+
+function lercWrapper(tags: TagValues): ImageLayout['wrapper'] {
+  const [, wrapper = 0] = tags.numbers(TAG.lerc) ?? []
+  if (WRAPPERS.length > wrapper) return WRAPPERS[wrapper]
+  return refuseTiff(`LERC in the compression ${wrapper} is not read here`, wrapper, [0, 1, 2])
 }
 
 /** @throws UnsupportedError for predictors that are not read here */

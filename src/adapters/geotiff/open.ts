@@ -38,7 +38,8 @@ export interface GeotiffLimits {
 export interface OpenGeotiffOptions extends ScalarOptions {
   /**
    * Codecs of your own, by the names of compressions: `jpeg`, `webp`, `lerc`. They take precedence. `decode`
-   * returns the samples of the tile, pixel by pixel, little-endian.
+   * receives a stored tile: a JPEG stream with its tables, the bytes of LERC without a compression around
+   * them. It returns the samples pixel by pixel, little-endian.
    */
   readonly codecs?: readonly Codec[] | undefined
   /** Whether samples of 1 bit are booleans. Default: they are `uint8`, 0 or 1. */

@@ -34,16 +34,21 @@ export interface SharedTileSpec {
   readonly tiffModule: object | undefined
 }
 
+/** Room for the headers of streams that lie between two steps, in bytes. */
+const MOST_HEADER_BYTES = 4096
+
 type TileCodec = (Codec | KernelCodec) & SharedCodec & { ready(): Promise<void> }
 
 /**
  * Returns the codec of tiles. It decodes to samples in planes. Await its `ready` before the first tile.
- * @param first step that replaces the compression: a codec of the user, which returns little-endian samples
+ * @param first steps that replace the compression and return little-endian samples
  */
-export function tileCodec(spec: TileSpec, first?: Step): TileCodec {
-  const steps = first === undefined ? decompression(spec) : [first]
+export function tileCodec(spec: TileSpec, first?: readonly Step[]): TileCodec {
+  const steps = first ?? decompression(spec)
   const used = first === undefined ? spec : { ...spec, isBigEndian: false, predictor: 1, isReversed: false }
-  const codec = chainCodec('tile', [...steps, samplesStep(used)], emptyTile, spec.mostBytes)
+  // A step between two of these may return more bytes than the samples have: LERC adds a header and a mask.
+  const mostBytes = first === undefined ? spec.mostBytes : 2 * spec.mostBytes + MOST_HEADER_BYTES
+  const codec = chainCodec('tile', [...steps, samplesStep(used)], emptyTile, mostBytes)
   const shared: SharedTileSpec | undefined =
     first === undefined ? { tile: spec, tiffModule: tiffKernels.module(kernels()) } : undefined
   return { ...codec, remote: shared && remoteCodec(shared) }

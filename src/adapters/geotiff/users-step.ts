@@ -1,5 +1,7 @@
 import type { Step } from '../../codec/chain.ts'
 import type { Codec } from '../../codec/codec.ts'
+import { inflateStep } from '../../codec/inflate.ts'
+import { zstdStep } from '../../codec/steps.ts'
 import { joinBytes } from '../../core/bytes.ts'
 import type { ImageLayout } from './layout.ts'
 
@@ -7,16 +9,19 @@ import type { ImageLayout } from './layout.ts'
 const MARKER_BYTES = 2
 
 /**
- * Returns a codec of the user as a step. It receives the stored tile; a JPEG stream has its tables.
+ * Returns the steps to the samples that a codec of the user decodes. It receives the stored tile: a JPEG
+ * stream with its tables, the bytes of LERC without the compression around them.
  * @param jpegTables stream with the tables that tiles of JPEG omit
  */
-export function usersStep(codec: Codec, { compression }: ImageLayout, jpegTables: Uint8Array | undefined): Step {
+export function usersSteps(codec: Codec, { compression, wrapper }: ImageLayout, jpegTables: Uint8Array | undefined): Step[] {
   const tables = compression === 'jpeg' ? jpegTables : undefined
-  return {
+  const unwrap = wrapper === 'deflate' ? [inflateStep('zlib')] : wrapper === 'zstd' ? [zstdStep(false)] : []
+  const own: Step = {
     name: codec.name,
     decode: (bytes, decodedBytes) =>
       codec.decode(tables === undefined ? bytes : withTables(bytes, tables), decodedBytes ?? Infinity),
   }
+  return [...unwrap, own]
 }
 
 /** Joins the tables, without the marker at their end, and a stream, without the marker at its start. */
