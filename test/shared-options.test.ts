@@ -9,6 +9,8 @@ const ENTRIES = [
   'runtime/dataset',
   'runtime/zarr',
   'runtime/netcdf',
+  'runtime/hdf5',
+  'runtime/geotiff',
   'runtime/cluster',
   'runtime/plan',
   'runtime/store',

@@ -158,7 +158,7 @@ export class MetadataPages {
   async #readRun({ offset, length }: ByteRange): Promise<Uint8Array> {
     const bytes = await this.#readRange(offset, length)
     if (bytes.length === length) return bytes
-    const text = `reading ${length} bytes at byte ${offset} gave ${bytes.length}`
+    const text = `reading ${length} bytes at byte ${offset} returned ${bytes.length}`
     throw new HyperslabError('FormatError', text, { actual: bytes.length, expected: length })
   }
 }

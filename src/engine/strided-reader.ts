@@ -39,7 +39,7 @@ const LEAST_POOL_BYTES = 2 * 1024 * 1024
 const FEW_BYTES = 2048
 /** Largest sum of the fetched and the used bytes of a portion that is read without waiting. */
 const MOST_QUICK_BYTES = 2 * 1024 * 1024
-/** Fetched bytes of a portion of a short read of a local file: as many as a turn has time for. */
+/** Fetched bytes of a portion, for copies of up to 8 MiB from a local file. A turn has time for them. */
 const QUICK_PORTION_BYTES = 1024 * 1024
 /** Concurrent requests per portion to a local file. */
 const CONCURRENT_REQUESTS = 4
@@ -129,7 +129,7 @@ export class StridedReader {
 
   /**
    * Reads the requested elements of chunks and scatters them.
-   * @param listed whether lists or points select some of them; each chunk is read at once then
+   * @param listed whether lists or points select elements; each chunk becomes one portion then
    */
   copy<D extends DType>(
     copies: readonly PlacedCopy<D>[],
@@ -221,11 +221,11 @@ export class StridedReader {
       const done = await run({ ...origin.local, offset: 0, length: 0, crc: undefined })
       if (done !== undefined) return done[0]
     }
-    // Stores that have to see every read have no local paths.
+    // Stores that must observe every read have no local paths, so none of their reads is missed.
     const isQuick = there === undefined && origin.local !== undefined && heldBytes(elements) <= MOST_QUICK_BYTES
     const quick = isQuick ? origin.quickReads?.() : undefined
     if (quick !== undefined) {
-      // Other readers may have used the time of a turn that this one has waited for.
+      // Waits again if other readers have used the time of the turn.
       for (let turn = quick.ready(); turn !== undefined; turn = quick.ready()) await turn
       signal?.throwIfAborted()
       const read = ({ offset }: StoredRead, into: Uint8Array): boolean => quick.read(into, offset)
@@ -253,7 +253,7 @@ export class StridedReader {
 /**
  * Uses elements on this thread.
  * @param fill writes the bytes of a read; returns false if it cannot
- * @param holds whether the bytes count, once all are written
+ * @param isValid returns whether the file is unchanged after the reads
  * @returns undefined if they were not used
  */
 function useHere<C, R>(
@@ -262,14 +262,14 @@ function useHere<C, R>(
   chunk: C,
   use: BlockUse<C, R>,
   fill: (read: StoredRead, into: Uint8Array) => boolean,
-  holds: () => boolean = () => true,
+  isValid: () => boolean = () => true,
 ): readonly [R] | undefined {
   const size = elements.count * elements.elementBytes
   const hasGaps = elements.reads.reduce((sum, { length }) => sum + length, 0) > size
   const isFew = size <= FEW_BYTES && payloadOf === undefined && !hasGaps
   return withArena((arena) => {
     const stored = isFew ? joinFew(elements, fill) : putStored(arena, elements, fill)
-    if (stored === undefined || !holds()) return undefined
+    if (stored === undefined || !isValid()) return undefined
     const bytes =
       typeof stored !== 'number' ? stored : (payloadOf?.(arena.bytes(stored, size), elements.count) ?? { pointer: stored, size })
     return [use.onThisThread(arena, [chunk], () => bytes)]
@@ -303,7 +303,7 @@ async function fetchRead(
   const reading = origin.read(offset, length, signal)
   const bytes = await (signal === undefined ? reading : raceAbort(reading, signal))
   if (bytes.length !== length) {
-    const text = `reading bytes ${offset} to ${offset + length} gave ${bytes.length} bytes, not ${length}`
+    const text = `reading bytes ${offset} to ${offset + length} returned ${bytes.length} bytes instead of ${length}`
     throw new HyperslabError('FormatError', text, { file: origin.file, actual: bytes.length, expected: length })
   }
   return bytes
@@ -385,8 +385,9 @@ type MostBytes = (lattice: Lattice, extents: Extents) => number
 const mostBytes: MostBytes = () => MAX_REQUEST_BYTES
 
 /**
- * Limits portions that are copied on this thread: small ones of local files are read without waiting. The
- * results of reductions depend on the portions, which must be the same wherever a file lies.
+ * Cuts a copy of up to 8 MiB from a local file into portions of 1 MiB, which are read without waiting.
+ * Reductions are not cut so: their results depend on the portions, which must be the same wherever a file
+ * lies.
  */
 const mostHereBytes: MostBytes = ({ layout }, { bytes }) =>
   layout.origin.local !== undefined && bytes[0]! <= MAX_REQUEST_BYTES ? QUICK_PORTION_BYTES : MAX_REQUEST_BYTES

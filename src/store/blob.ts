@@ -50,7 +50,7 @@ export class BlobStore implements Store {
     if (end > this.#info.size) throw endsBefore(this.#label, this.#info.size, end)
     const bytes = await raceAbort(this.#read(offset, end), signal)
     if (bytes.length === length) return bytes
-    const text = `reading bytes ${offset} to ${end} gave ${bytes.length} bytes, not ${length}`
+    const text = `reading bytes ${offset} to ${end} returned ${bytes.length} bytes instead of ${length}`
     throw new HyperslabError('FormatError', text, { file: this.#label, actual: bytes.length, expected: length })
   }
 

@@ -11,9 +11,9 @@ export interface Hdf5Options extends Omit<OpenHdf5Options, 'external'>, External
 const CHECKS: Checks<Hdf5Options> = { ...HDF5_CHECKS, ...EXTERNAL_CHECKS, ...URL_CHECKS }
 
 /**
- * Opens an HDF5 file, such as NetCDF-4 and MATLAB write, at any location that `open` accepts. Reads the
- * metadata of a group when it is listed, and of its chunks those that a selection needs. Arrays are lazy;
- * fields of compounds are arrays of their own (`wind/speed`).
+ * Opens an HDF5 file, such as a NetCDF-4 or MATLAB 7.3 file, at any location that `open` accepts. Listing a
+ * group reads its metadata. A read fetches only the chunks of the selection. Arrays are lazy; fields of
+ * compounds are arrays of their own (`wind/speed`).
  * @returns the root group; close it
  * @throws NotFoundError; FormatError if the bytes are not HDF5, or are damaged or truncated; IntegrityError
  *   if a checksum of the metadata differs; UnsupportedError for parts of split files
@@ -21,8 +21,7 @@ const CHECKS: Checks<Hdf5Options> = { ...HDF5_CHECKS, ...EXTERNAL_CHECKS, ...URL
 export async function openHdf5(location: Location, options: Hdf5Options = {}): Promise<Hdf5Group> {
   checkOptions('openHdf5', options, CHECKS)
   await checkUrlOptions('openHdf5', location, options)
-  const { notFound, headers, fetch, ...own } = options
-  const place = await resolveLocation(location, { cache: own.cache, notFound, headers, fetch })
+  const place = await resolveLocation(location, options)
   const external = await resolveExternal(place, options, options)
-  return (await openHdf5File(place, { ...own, external })).root
+  return (await openHdf5File(place, { ...options, external })).root
 }

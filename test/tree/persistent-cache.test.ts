@@ -3,9 +3,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { openDataset } from '../../src/runtime/dataset.ts'
+import { openGeotiff } from '../../src/runtime/geotiff.ts'
+import { openHdf5 } from '../../src/runtime/hdf5.ts'
 import { create, MemoryStore, open, openTree } from '../../src/runtime/index.ts'
 import { PersistentCache } from '../../src/runtime/store.ts'
 import { createZarr, openZarr } from '../../src/runtime/zarr.ts'
+import { FORMATS } from '../adapters/hdf5/support.ts'
 import type { RudeServer } from '../support/rude-server.ts'
 import { serve } from '../support/served.ts'
 
@@ -60,7 +63,9 @@ async function serveContainer(values: Float32Array): Promise<string> {
 }
 
 const NETCDF = new URL('../../demo/data/tas_rectilinear_grid_2D.nc', import.meta.url)
-const serveNetcdf = async (): Promise<string> => rude.put('a.nc', await readFile(NETCDF))
+const serveNetcdf = async (): Promise<string> => put('a.nc', await readFile(NETCDF))
+const serveHdf5 = async (): Promise<string> => put('a.h5', await readFile(join(FORMATS, 'hdf5/made_filters.h5')))
+const serveTiff = async (): Promise<string> => put('a.tif', await readFile(join(FORMATS, 'tiff/made_deflate_pred2_i32.tif')))
 
 describe('the second program fetches no bytes', () => {
   test.each<[string, (values: Float32Array) => Promise<string>, (url: string, cache: PersistentCache) => Promise<unknown>]>([
@@ -86,6 +91,22 @@ describe('the second program fetches no bytes', () => {
       async (url, cache) => {
         const group = await openZarr(url, { cache, kind: 'group' })
         return (await group.array('tas')).get(null)
+      },
+    ],
+    [
+      'openHdf5',
+      serveHdf5,
+      async (url, cache) => {
+        await using file = await openHdf5(url, { cache })
+        return await (await file.array('lzf')).get(null)
+      },
+    ],
+    [
+      'openGeotiff',
+      serveTiff,
+      async (url, cache) => {
+        await using file = await openGeotiff(url, { cache })
+        return await file.image(0).array.get(null)
       },
     ],
     [
@@ -120,7 +141,7 @@ describe('the second program fetches no bytes', () => {
     expect(second.stats().stored).toMatchObject({ evictions: 0 })
     expect(second.stats().stored.hits).toBeGreaterThan(1)
     // A changed place is read as it is now.
-    if (publish === serveNetcdf) return
+    if (publish !== serveZarr && publish !== serveContainer) return
     await publish(VALUES.map((value) => -value))
     const fresh = await read(url, cacheIn(join(folder, 'third')))
     expect(fresh).not.toEqual(plain)

@@ -97,7 +97,7 @@ export class TiffIndex<D extends DType> implements ChunkIndex<D>, CodecSet {
     return this.#codecs.get(name)!
   }
 
-  /** Cache keys of the array's blocks differ from those of all other blocks. */
+  /** Returns whether the caller passed the codec. False: the keys of cached blocks name the open file. */
   isUsers(): boolean {
     return false
   }
@@ -158,7 +158,7 @@ export class TiffIndex<D extends DType> implements ChunkIndex<D>, CodecSet {
   async #block(tile: number, { offset, bytes }: TileRange): Promise<StoredChunk> {
     const { blockBytes } = this.#parts.file.limits
     if (bytes > blockBytes) {
-      const text = `a tile has ${bytes} stored bytes, at most \`limits.blockBytes\`, ${blockBytes}, are read`
+      const text = `tile ${tile} has ${bytes} stored bytes, more than \`limits.blockBytes\` of \`openGeotiff\`, ${blockBytes}`
       throw new HyperslabError('TooLargeError', text, { actual: bytes, expected: blockBytes })
     }
     const size = sizeOf(storedShape(this.#stored, this.#stored.index(tile))) * elementBytes(this.dtype as FixedDType)

@@ -20,7 +20,7 @@ export function describeTiles(layout: ImageLayout, { bytes, options }: OpenTiff)
   if (filters === undefined || options.codecs.some(({ name }) => name === compression))
     return refuseTiff(`numcodecs does not decode tiles of the compression '${compression}'`, compression)
   if (predictor !== 1) refuseTiff(`numcodecs does not know the predictor ${predictor} of TIFF`, predictor)
-  if (isReversed) refuseTiff('the bits of its bytes are in reverse order', 2)
+  if (isReversed) refuseTiff('the tiles store bits in reverse order (FillOrder 2)', 2)
   if (!isUnpacked(layout)) refuseTiff(`numpy has no samples of ${sample.bits} bits as TIFF stores them`, sample.bits)
   const axes = samples > 1 && !isPlanar ? [1, 2, 0, ...(sample.isComplex ? [3] : [])] : undefined
   return { bigEndian: bytes.isBigEndian, filters, axes }

@@ -38,6 +38,9 @@ declare const ImageDecoder: unknown
 export const isPicture = (name: string, samples: number): boolean =>
   typeof ImageDecoder === 'function' && PICTURES[name]?.includes(samples) === true
 
+/** Whether the platform's decoder of pictures may read some tiles of a compression. */
+export const isPictureFormat = (name: string): boolean => PICTURES[name] !== undefined
+
 /** Returns the name of a compression, else its number as text. */
 export const compressionName = (id: number): string => NAMES.get(id) ?? String(id)
 

@@ -44,7 +44,7 @@ export async function readImageDirectory(file: TiffBytes, offset: number): Promi
   const entries = new Map<number, Entry>()
   for (let i = 0, at = countBytes; i < count; i++, at += entryBytes) {
     const entry = readEntry(file, view, at, offset + at)
-    // The first one counts, as in other readers.
+    // If a tag occurs twice, the first entry is used, as in other readers.
     if (!entries.has(entry.tag)) entries.set(entry.tag, entry)
   }
   return { offset, entries, next: file.uint(view, length - offsetBytes, offsetBytes) }

@@ -1,4 +1,4 @@
-import { damagedTiff } from './errors.ts'
+import { damagedTiff, refuseTiff } from './errors.ts'
 import { toGdalNumber } from './no-data.ts'
 
 /** Metadata of GDAL: of the image, and of each band by its number from 0. */
@@ -19,10 +19,10 @@ const CHARACTERS: Readonly<Record<string, string>> = { lt: '<', gt: '>', amp: '&
 
 /**
  * Parses the metadata of GDAL, an XML document of items.
- * @throws FormatError for definitions of entities, and for items that are no XML
+ * @throws UnsupportedError for definitions of entities; FormatError for items that are not XML
  */
 export function parseGdalMetadata(xml: string): GdalMetadata {
-  if (/<!(?:DOCTYPE|ENTITY)/i.test(xml)) damagedTiff("GDAL's metadata define entities, which are not read")
+  if (/<!(?:DOCTYPE|ENTITY)/i.test(xml)) refuseTiff('the tag GDAL_METADATA defines XML entities, which are not supported')
   const items = new Map<string, string>()
   const bands = new Map<number, Record<string, unknown>>()
   for (const { attributes, text } of readItems(xml)) {
@@ -103,7 +103,7 @@ function skipSpace(xml: string, at: number): number {
   return end
 }
 
-const malformed = (at: number): never => damagedTiff(`GDAL's metadata have an item that is no XML, at character ${at}`, at)
+const malformed = (at: number): never => damagedTiff(`the tag GDAL_METADATA contains invalid XML at character ${at}`, at)
 
 /** @param isText whether the text is no XML any more, so that other entities are part of it */
 const unescaped = (text: string, isText = false): string =>

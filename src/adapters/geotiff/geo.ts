@@ -43,7 +43,7 @@ const USER_DEFINED = 32767
 const [RASTER_TYPE, GEOGRAPHIC_TYPE, PROJECTED_TYPE, VERTICAL_TYPE, MODEL_TYPE] = [1025, 2048, 3072, 4096, 1024]
 const TIE_NUMBERS = 6
 
-/** Reads where an image is. */
+/** Reads the georeference of an image. */
 export function geoReference(tags: TagValues): GeoReference {
   const keys = geoKeys(tags)
   const type = keys?.get(RASTER_TYPE)
@@ -60,7 +60,7 @@ export function geoReference(tags: TagValues): GeoReference {
   return { transform: transform && shifted(transform, shift), crs: keys && toCrs(keys), gcps, isPoint }
 }
 
-/** Numbers of vertical systems whose heights are above an ellipsoid: axes of the same system, for GDAL. */
+/** Whether a vertical system has heights above an ellipsoid. GDAL takes them as a third axis. */
 const isEllipsoidal = (id: number): boolean => id >= 5001 && id <= 5033
 
 /**
@@ -86,7 +86,7 @@ function findTransform(tags: TagValues, ties: readonly number[]): GeoTransform |
   }
   const matrix = tags.numbers(TAG.transformation)
   if (matrix === undefined) return undefined
-  if (matrix.length !== 16) damagedTiff(`the transformation has ${matrix.length} numbers`, matrix.length, 16)
+  if (matrix.length !== 16) damagedTiff(`the transformation has ${matrix.length} numbers instead of 16`, matrix.length, 16)
   return [matrix[0]!, matrix[1]!, matrix[3]!, matrix[4]!, matrix[5]!, matrix[7]!]
 }
 
@@ -101,7 +101,12 @@ function geoKeys(tags: TagValues): Keys | undefined {
   const list = tags.numbers(TAG.geoKeys)
   if (list === undefined) return undefined
   const count = list[3] ?? 0
-  if (list.length < 4 + 4 * count) damagedTiff(`${count} GeoTIFF keys have ${list.length} numbers`, list.length, 4 + 4 * count)
+  if (list.length < 4 + 4 * count)
+    damagedTiff(
+      `the list of ${count} GeoTIFF keys has ${list.length} numbers, fewer than ${4 + 4 * count}`,
+      list.length,
+      4 + 4 * count,
+    )
   const doubles = tags.numbers(TAG.geoDoubles) ?? []
   const texts = tags.bytes(TAG.geoTexts) ?? new Uint8Array(0)
   const keys = new Map<number, number | string | readonly number[]>()

@@ -116,17 +116,26 @@ export class GeotiffImage extends Printable {
     return this.#opened.array
   }
 
-  /** Attributes: texts of the file, items of GDAL's metadata, colours. */
+  /**
+   * Attributes: texts of the file, items of GDAL's metadata, colours.
+   * @throws UnsupportedError, FormatError if the image cannot be read
+   */
   get attrs(): GeotiffAttributes {
     return toImageAttributes(this.#opened.attrs)
   }
 
-  /** Value of missing samples; undefined if there is none. */
+  /**
+   * Value of missing samples; undefined if there is none.
+   * @throws UnsupportedError, FormatError if the image cannot be read
+   */
   get noData(): number | bigint | undefined {
     return this.#opened.noData.value
   }
 
-  /** Scale, offset, description and units of each band, as far as the file has them. */
+  /**
+   * Scale, offset, description and units of each band, as far as the file has them.
+   * @throws UnsupportedError, FormatError if the image cannot be read
+   */
   get bands(): readonly BandMetadata[] {
     const { metadata, array } = this.#opened
     return Array.from({ length: array.index.layout.samples }, (_, band) => metadata.bands.get(band) ?? {})
@@ -178,7 +187,7 @@ function sizeOf(header: Header): [number, number] | undefined {
   return 'tags' in header ? [header.tags.number(TAG.width) ?? 0, header.tags.number(TAG.height) ?? 0] : undefined
 }
 
-/** Returns where a level or a mask is: at the place of its image, with other pixels. */
+/** Returns the georeference of a level or a mask: that of its image, in its own pixels. */
 function levelReference(base: { readonly header: Header; readonly geo: GeoReference }, header: Header): GeoReference {
   const [own, full] = [sizeOf(header), sizeOf(base.header)]
   if (own === undefined || full === undefined) return NOWHERE
@@ -191,7 +200,7 @@ function levelReference(base: { readonly header: Header; readonly geo: GeoRefere
   }
 }
 
-/** Gives all bands a scale and an offset, if there are any for the whole image. */
+/** Adds the vertical scale and offset of the image, if there are any, to all bands. */
 function scaledBands(metadata: GdalMetadata, samples: number, scale: ReturnType<typeof verticalScale>): GdalMetadata {
   if (scale === undefined) return metadata
   const bands = Array.from({ length: samples }, (_, band) => [band, { ...metadata.bands.get(band), ...scale }] as const)
@@ -206,7 +215,7 @@ function readContent(file: OpenTiff, name: string, { directory, tags }: Extract<
   const { bits, isFloat } = layout.sample
   // GDAL stores their bytes in the file's order, others the most significant bits first.
   if (bits === 24 && !isFloat && file.bytes.isBigEndian)
-    refuseTiff('integers of 24 bits in big-endian files are not read here, because writers disagree on their order', bits)
+    refuseTiff('integers of 24 bits in big-endian files are not read, because writers disagree on their byte order', bits)
   const xml = tags.text(TAG.gdalMetadata)
   const metadata = scaledBands(xml === undefined ? NO_METADATA : parseGdalMetadata(xml), layout.samples, verticalScale(tags))
   const attrs = imageAttributes(tags, metadata)

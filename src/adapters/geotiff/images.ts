@@ -57,7 +57,6 @@ async function readChain(file: TiffBytes, first: number, visited: Set<number>, d
     try {
       const directory = await visit(file, offset, visited)
       found.push(readHeader(file, directory, visited, depth))
-      // Directories in another one are not chained by all writers.
       offset = directory.next
     } catch (error) {
       if (isFirst) throw error
@@ -69,7 +68,7 @@ async function readChain(file: TiffBytes, first: number, visited: Set<number>, d
 }
 
 async function visit(file: TiffBytes, offset: number, visited: Set<number>): Promise<Directory> {
-  if (visited.has(offset)) damagedTiff('the directories lead in a circle', offset)
+  if (visited.has(offset)) damagedTiff(`the chain of directories has a loop at byte ${offset}`, offset)
   if (visited.size >= TIFF_LIMITS.directories)
     damagedTiff(`there are more than ${TIFF_LIMITS.directories} directories`, visited.size)
   visited.add(offset)
@@ -81,7 +80,7 @@ async function readHeader(file: TiffBytes, directory: Directory, visited: Set<nu
     const tags = await TagValues.read(file, directory)
     const inner = tags.numbers(TAG.subDirectories) ?? []
     if (inner.length > 0 && depth >= TIFF_LIMITS.depth)
-      damagedTiff(`directories are in one another more than ${TIFF_LIMITS.depth} times`, depth)
+      damagedTiff(`directories are nested more than ${TIFF_LIMITS.depth} levels deep`, depth)
     const headers: Header[] = [{ directory, tags }]
     for (const offset of inner) headers.push(...(await readInner(file, offset, visited, depth + 1)))
     return headers
@@ -90,7 +89,10 @@ async function readHeader(file: TiffBytes, directory: Directory, visited: Set<nu
   }
 }
 
-/** Reads one directory within another, which may lead to more of them. */
+/**
+ * Reads one directory within another, which may lead to more of them. The tag of the outer one lists all of
+ * its inner ones, and not all writers chain these.
+ */
 async function readInner(file: TiffBytes, offset: number, visited: Set<number>, depth: number): Promise<Header[]> {
   try {
     return await readHeader(file, await visit(file, offset, visited), visited, depth)

@@ -1,5 +1,5 @@
 import { elementBytes } from '../../core/dtype.ts'
-import { compressionName, isPicture, isRead, READ } from './compressions.ts'
+import { compressionName, isPicture, isPictureFormat, isRead, READ } from './compressions.ts'
 import type { Directory, Entry, TagValues } from './directory.ts'
 import { damagedTiff, refuseTiff } from './errors.ts'
 import { type SampleType, sampleCount, sampleType } from './samples.ts'
@@ -99,7 +99,10 @@ export const isUnpacked = ({ sample: { bits, dtype } }: ImageLayout): boolean =>
 
 function size(tags: TagValues, tag: number, what: string): number {
   const value = tags.number(tag)
-  return value !== undefined && Number.isInteger(value) && value >= 1 ? value : damagedTiff(`the ${what} is ${value}`, value)
+  if (value === undefined) return damagedTiff(`the tag ${tag} is missing, the ${what}`)
+  return Number.isInteger(value) && value >= 1
+    ? value
+    : damagedTiff(`the ${what} is ${value} instead of an integer from 1`, value)
 }
 
 function checkTable({ tag, type, count }: Entry, tiles: number, what: string): void {
@@ -111,8 +114,8 @@ function checkTable({ tag, type, count }: Entry, tiles: number, what: string): v
 function checkCompression(name: string, tags: TagValues): void {
   if (!isRead(name))
     refuseTiff(
-      `the compression ${name} is not read here; pass a codec named '${name}' in \`codecs\`, or convert the file with \
-gdal_translate -co COMPRESS=DEFLATE`,
+      `${isPictureFormat(name) ? `tiles of ${name} are decoded only in browsers, for some types` : `the compression ${name} is not read`}; \
+open the file with \`openGeotiff\` and pass a codec named '${name}' in \`codecs\`, or convert it with gdal_translate -co COMPRESS=DEFLATE`,
       name,
       READ,
     )

@@ -1,4 +1,4 @@
-/** Limits of what one file may make the reader do. Files of the wild are far below them. */
+/** Limits of the resources that one file may request. Real files stay far below them. */
 export const TIFF_LIMITS = {
   /** Directories of one file. */
   directories: 65_536,

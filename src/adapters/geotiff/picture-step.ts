@@ -47,7 +47,7 @@ export interface PictureTiles {
 const TOLERANCE = 2
 
 /**
- * Returns the decoding of tiles that are pictures by the platform's decoder. A canvas is not used, because it
+ * Returns a step that decodes tiles by the `ImageDecoder` of browsers. A canvas is not used, because it
  * converts colours.
  * @throws UnsupportedError if the decoder gives other values for a known picture
  */
@@ -55,7 +55,7 @@ export async function pictureStep(tiles: PictureTiles): Promise<Step> {
   const { compression, samples, width, rows } = tiles
   const reason = await failedTest(compression, samples)
   if (reason !== undefined) {
-    const text = `this platform decodes ${compression} of ${samples} samples incorrectly (${reason}); pass a codec named '${compression}' in \`codecs\``
+    const text = `this browser decodes ${compression} of ${samples} samples incorrectly (${reason}); open the file with \`openGeotiff\` and pass a codec named '${compression}' in \`codecs\``
     throw new HyperslabError('UnsupportedError', text, { actual: compression })
   }
   return {
@@ -132,7 +132,11 @@ async function decodePicture(data: Uint8Array, compression: string, samples: num
 async function readSamples(frame: Frame, samples: number): Promise<Samples> {
   const { format, visibleRect, colorSpace } = frame
   if (visibleRect === null || format === null)
-    throw new HyperslabError('UnsupportedError', 'the platform does not give the samples of the picture', { actual: 'nothing' })
+    throw new HyperslabError(
+      'UnsupportedError',
+      'the browser returns no samples of the picture; open the file with `openGeotiff`, and pass a codec in `codecs`',
+      { actual: 'nothing' },
+    )
   const { width, height } = visibleRect
   const bytes = new Uint8Array(frame.allocationSize())
   const layout = await frame.copyTo(bytes)
@@ -140,7 +144,7 @@ async function readSamples(frame: Frame, samples: number): Promise<Samples> {
   if (order !== undefined) return { bytes: pick(bytes, layout[0]!, order, width, height), width, height }
   const halves = HALVED[format]
   if (halves === undefined || samples !== 3 || colorSpace.matrix !== 'smpte170m' || colorSpace.fullRange !== true) {
-    const text = `the platform decodes pictures to ${format} with the matrix ${colorSpace.matrix}, which is not converted here`
+    const text = `the browser returns pictures in the format ${format} with the matrix ${colorSpace.matrix}, which is not supported; open the file with \`openGeotiff\`, and pass a codec in \`codecs\``
     throw new HyperslabError('UnsupportedError', text, { actual: format })
   }
   const [luma, cb, cr] = layout.map(({ offset, stride }, i): Plane => {
@@ -241,7 +245,7 @@ async function decodeKnown(
       for (let x = edge; x < SIZE - edge; x++)
         for (let band = 0; band < samples; band++) {
           const [found, expected] = [bytes[(y * width + x) * samples + band], sample(x, y, band)]
-          if (found === undefined || Math.abs(found - expected) > tolerance) return `${found} for ${expected}`
+          if (found === undefined || Math.abs(found - expected) > tolerance) return `a sample is ${found} instead of ${expected}`
         }
     return undefined
   } catch (error) {

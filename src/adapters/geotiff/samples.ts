@@ -55,7 +55,7 @@ function same(values: readonly number[], samples: number, what: string): number 
   const used = values.slice(0, samples)
   if (used.some((value) => value !== first))
     refuseTiff(
-      `samples of different ${what} are not read here: ${used.slice(0, 8).join(', ')}; convert it with gdal_translate`,
+      `samples of different ${what} are not read: ${used.slice(0, 8).join(', ')}; convert the file with gdal_translate`,
       used,
     )
   return first!

@@ -1,3 +1,4 @@
+import { HyperslabError } from '../../core/errors.ts'
 import type { MetadataPages } from '../../engine/metadata-pages.ts'
 import { damagedTiff, refuseTiff } from './errors.ts'
 
@@ -39,16 +40,21 @@ export class TiffBytes {
     this.size = size
     this.#pages = pages
     const mark = String.fromCharCode(...head.subarray(0, 2))
-    if (head.length < 8 || (mark !== 'II' && mark !== 'MM'))
-      damagedTiff(`the file of ${size} bytes does not begin with II or MM`, mark, ['II', 'MM'])
+    if (head.length < 8) damagedTiff(`the file has ${size} bytes, fewer than the 8 of a header`, size)
+    if (mark !== 'II' && mark !== 'MM') {
+      const text = `not a TIFF file: it begins with ${JSON.stringify(mark)} instead of II or MM; \`openTree\` opens other formats`
+      throw new HyperslabError('FormatError', text, { actual: mark, expected: ['II', 'MM'] })
+    }
     this.isBigEndian = mark === 'MM'
     const view = new DataView(head.buffer, head.byteOffset, head.byteLength)
     const version = this.uint(view, 2, 2)
     if (version !== 42 && version !== 43) damagedTiff(`the version is ${version}`, version, [42, 43])
     this.isBig = version === 43
     this.sizes = this.isBig ? BIG : CLASSIC
-    if (this.isBig && (head.length < 16 || this.uint(view, 4, 2) !== 8))
-      refuseTiff(`offsets of ${this.uint(view, 4, 2)} bytes are not read here`, this.uint(view, 4, 2), 8)
+    if (this.isBig && head.length < 16) damagedTiff(`the file has ${size} bytes, fewer than the 16 of a header of BigTIFF`, size)
+    const offsetBytes = this.isBig ? this.uint(view, 4, 2) : 4
+    if (this.isBig && offsetBytes !== 8)
+      refuseTiff(`offsets of ${offsetBytes} bytes in BigTIFF are not supported`, offsetBytes, 8)
     this.first = this.uint(view, this.isBig ? 8 : 4, this.sizes.offsetBytes)
   }
 
@@ -63,7 +69,7 @@ export class TiffBytes {
   /** @throws FormatError for numbers above 2^53 */
   uint(view: DataView, at: number, bytes: number): number {
     const value = this.number(view, at, bytes)
-    if (!Number.isSafeInteger(value)) damagedTiff(`the number ${value} is above 2^53`, value)
+    if (!Number.isSafeInteger(value)) damagedTiff(`an offset or count of ${value} exceeds 2^53`, value)
     return value
   }
 
@@ -74,7 +80,7 @@ export class TiffBytes {
    */
   async view(offset: number, length: number, what: string): Promise<DataView> {
     if (!(offset >= 0 && length >= 0 && offset + length <= this.size))
-      damagedTiff(`${what} has ${length} bytes at byte ${offset}, and the file ${this.size} bytes`, offset, this.size)
+      damagedTiff(`${what} extends to byte ${offset + length}, but the file has ${this.size} bytes`, offset + length, this.size)
     if (length === 0) return new DataView(new ArrayBuffer(0))
     const bytes = await this.#pages.read(offset, length)
     return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)

@@ -48,7 +48,7 @@ export class TileTable {
     return ranges
   }
 
-  /** Reads a part of a table; returns what finds the number of a tile. */
+  /** Reads a part of a table. Returns a function that finds the entry of a tile. */
   async #part({ tag, count, offset, valueBytes }: Entry, part: number): Promise<(tile: number) => number> {
     const first = part * PART_ENTRIES
     const entries = Math.min(PART_ENTRIES, count - first)
@@ -56,7 +56,7 @@ export class TileTable {
     return (tile) => this.#file.uint(view, (tile - first) * valueBytes, valueBytes)
   }
 
-  /** Returns the range of a tile. Of uncompressed ones, it has as many bytes as there are samples. */
+  /** Returns the range of a tile. An uncompressed one may be stored with more bytes than its samples take. */
   #checked(tile: number, offset: number, stored: number | undefined): TileRange {
     const layout = this.#layout
     if (offset === 0 && (stored ?? 0) === 0) return { offset: 0, bytes: 0 }
@@ -68,7 +68,7 @@ export class TileTable {
     const used = isPlain ? needed : bytes
     if (offset + used > this.#file.size)
       damagedTiff(
-        `${named} has ${used} bytes at byte ${offset}, and the file ${this.#file.size} bytes`,
+        `${named} extends to byte ${offset + used}, but the file has ${this.#file.size} bytes`,
         offset + used,
         this.#file.size,
       )

@@ -327,7 +327,7 @@ export async function readBytes(file: AsyncBuffer, start: number, end: number): 
   if (bytes.byteLength !== end - start) {
     throw new HyperslabError(
       'FormatError',
-      `reading bytes ${start} to ${end} gave ${bytes.byteLength} bytes, not ${end - start}`,
+      `reading bytes ${start} to ${end} returned ${bytes.byteLength} bytes instead of ${end - start}`,
       {
         actual: bytes.byteLength,
         expected: end - start,

@@ -26,7 +26,7 @@ const LOCAL_FILE_SYSTEMS: ReadonlySet<number> = new Set([
 
 /** Numbers that the system counts for this process. */
 interface Usage {
-  /** Number of times that a thread lost the processor to another one although it did not wait. */
+  /** Number of times that a thread lost the processor to another one without waiting. */
   readonly involuntaryContextSwitches: number
   /** Blocks read from disks. */
   readonly fsRead: number
@@ -39,7 +39,7 @@ interface FileSystem {
   statfs?(path: string, done: (error: unknown, stats?: { readonly type: number }) => void): void
 }
 
-/** An open file, with what is known of its reads. */
+/** An open file, with the state of its synchronous reads. */
 export interface QuickFile {
   /** File descriptor. */
   readonly file: number
@@ -52,9 +52,10 @@ export interface QuickFile {
 /**
  * Synchronous reads of a thread. A read of some bytes from the page cache takes 2 us synchronously, and 20 to
  * 100 us through the threads of the runtime. A delayed read blocks the whole thread. Therefore only short
- * reads of local file systems are synchronous, for at most 2 ms between two turns of the event loop. A read
- * above 1 ms ends them for that file, for a hundred times as long, unless it is known to have lost the
- * processor and to have read nothing from a disk.
+ * reads of local file systems are synchronous, for at most 2 ms between two turns of the event loop, plus the
+ * read in progress. A read above 1 ms ends them for that file, for a hundred times as long. Exception: if the
+ * process has lost the processor and read nothing from a disk since this turn's first read, another program
+ * caused the delay.
  */
 export class QuickReads {
   readonly #now: () => number
@@ -110,7 +111,7 @@ export class QuickReads {
     return this.#suspended === 0 && isQuick(fs, path, version) && this.#now() >= (version.slowUntil ?? 0)
   }
 
-  /** Returns the next turn of the event loop if this one has too little time left for a group of reads. */
+  /** Returns a promise of the next turn of the event loop if this one has less than 1 ms left for reads. */
   ready(): Promise<void> | undefined {
     return this.#left < MS_PER_GROUP ? this.#awaitTurn() : undefined
   }
@@ -147,7 +148,10 @@ export class QuickReads {
   }
 }
 
-/** Whether a file lies on a local file system. Asks for it with the first read, which does not wait. */
+/**
+ * Whether a file lies on a local file system. The first call starts `statfs`; the result is false until it
+ * answers.
+ */
 function isQuick(fs: FileSystem, path: string, version: QuickFile): boolean {
   if (version.isQuick !== undefined) return version.isQuick
   version.isQuick = false

@@ -38,10 +38,10 @@ describe('directories within directories', () => {
   })
 
   test.each([
-    ['the next directory is the first one', 16, [2048]],
-    ['a directory contains itself', 0, [16]],
-    ['two directories contain each other', 0, [1024]],
-  ])('end where %s, and the image before stays readable', async (_, next, inner) => {
+    ['the next directory is the first one', 16, [2048], 16],
+    ['a directory contains itself', 0, [16], 16],
+    ['two directories contain each other', 0, [1024], 16],
+  ])('end where %s, and the image before stays readable', async (_, next, inner, at) => {
     const file = new BigTiffWriter(4096)
     file.bytes.set(SAMPLES, 3072)
     file.directory(16, oneTile(3072, [{ tag: 330, type: 16, values: inner }]), next)
@@ -51,7 +51,7 @@ describe('directories within directories', () => {
     expect(await opened.image(0).array.values()).toEqual(SAMPLES)
     const errors = opened.images.flatMap(({ error }) => error ?? [])
     expect(errors.map(({ tag, text }) => [tag, text])).toEqual([
-      ['FormatError', 'damaged TIFF: the directories lead in a circle'],
+      ['FormatError', `damaged TIFF: the chain of directories has a loop at byte ${at}`],
     ])
   })
 })

@@ -222,7 +222,9 @@ describe('data', () => {
     counting.slice = async (start, end) => new Uint8Array(end - start + more)
     const error = await caught('FormatError', () => variable(file, 'fixed').get())
     const [start, end] = [bytes.length - 32, bytes.length - 16]
-    expect(error.message).toBe(`bad.nc: array 'fixed': reading bytes ${start} to ${end} gave ${16 + more} bytes, not 16`)
+    expect(error.message).toBe(
+      `bad.nc: array 'fixed': reading bytes ${start} to ${end} returned ${16 + more} bytes instead of 16`,
+    )
     await caught('FormatError', () => openNetcdf(counting))
   })
 
