@@ -86,7 +86,7 @@ const LAYERS: Record<string, string[]> = {
   'adapters/hdf5': ['core', 'kernels', 'grid', 'array', 'codec', 'store/store', 'pool/task', 'engine'],
   'adapters/geotiff': ['core', 'kernels', 'grid', 'array', 'codec', 'store/store', 'pool/task', 'engine'],
   // Resolves locations, and switches on formats.
-  tree: ['core', 'grid', 'array', 'pool/task', 'store', 'engine', 'af', 'adapters'],
+  tree: ['core', 'grid', 'array', 'codec/codec', 'pool/task', 'store', 'engine', 'af', 'adapters'],
   // The only code that copies arrays from one place to another.
   copy: ['core', 'grid', 'array', 'codec', 'pool', 'store', 'af', 'adapters', 'tree'],
   'dataset/time': ['core'],

@@ -27,7 +27,7 @@ import { ownJson, parserOutput, printAsJson } from './show/text.ts'
 /** Creates the command line. Its parser throws the errors of commander instead of ending the process. */
 export function createProgram(version = packageVersion()): Command {
   const program = new Command('hyperslab')
-    .description('Inspect containers of chunked arrays, NetCDF, HDF5 and Zarr, and convert one into another.')
+    .description('Inspect containers of chunked arrays, NetCDF, HDF5, TIFF and Zarr, and convert one into another.')
     .version(version, '-V, --version', 'print the version')
     .helpOption('-h, --help', 'print this help')
     .exitOverride()

@@ -1,5 +1,5 @@
 /**
- * TIFF files, as GeoTIFF and COG, whose images are read as any other array.
+ * Reads TIFF files, such as GeoTIFFs and COGs, as lazy arrays.
  * @module hyperslab/geotiff
  */
 

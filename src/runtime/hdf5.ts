@@ -1,5 +1,5 @@
 /**
- * HDF5 files, as NetCDF-4 and MATLAB write them, whose arrays are read as any others.
+ * Reads HDF5 files, such as NetCDF-4 and MATLAB 7.3 files, as lazy arrays.
  * @module hyperslab/hdf5
  */
 

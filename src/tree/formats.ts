@@ -6,6 +6,7 @@ import type { LayerInfo } from '../af/file.ts'
 import type { Verification } from '../af/verify/verify.ts'
 import type { OpenedNodes } from '../array/nodes.ts'
 import type { ScalarOptions } from '../array/source.ts'
+import type { Codec } from '../codec/codec.ts'
 import { HyperslabError, isHyperslabError } from '../core/errors.ts'
 import { counted } from '../core/inspect.ts'
 import type { MemoryBudget } from '../core/memory-budget.ts'
@@ -28,12 +29,17 @@ export interface OpenFormatOptions extends Omit<ReferenceOptions, 'limits'>, Sca
   readonly cache?: BlockCache | undefined
   /** Paths of arrays and groups, for Zarr stores that cannot be listed and have no consolidated metadata. */
   readonly names?: readonly string[] | undefined
+  /**
+   * Codecs of your own, which take precedence. Their names are those of codecs of Zarr, of filters or their
+   * numbers in HDF5, and of compressions in TIFF.
+   */
+  readonly codecs?: readonly Codec[] | undefined
   /** Layer of a container whose state is opened. Default: the newest. */
   readonly layer?: number | undefined
 }
 
 /** Options that only some formats take. */
-export type FormatOption = 'layer' | 'deep' | 'names' | 'group' | 'external'
+export type FormatOption = 'layer' | 'deep' | 'names' | 'group' | 'external' | 'codecs'
 
 /** Options of writing that only some formats take. */
 export type WriteOption =
@@ -155,7 +161,7 @@ const zarrFormat = (
 ): Format => ({
   noun: 'a Zarr store',
   plural: 'Zarr stores',
-  options: ['names', 'group'],
+  options: ['names', 'group', 'codecs'],
   attributeTypes: { names: ['string', 'json', 'float64', 'int64'], plural: 'Zarr', words: 'text, float64, int64 or json' },
   editAttributes: async (place, options) => {
     const [{ editZarr }, inside] = await Promise.all([import('./edit-attributes.ts'), format.zarrIn(place, {})])
@@ -163,8 +169,8 @@ const zarrFormat = (
   },
   open: async (place, options) => {
     const [{ openZarrNodes }, inside] = await Promise.all([import('../adapters/zarr/nodes.ts'), format.zarrIn(place, options)])
-    const { pool, budget, cache, scalar, names, signal } = options
-    const nodes = openZarrNodes(inside, { pool, budget, cache, scalar, names, signal }, holder)
+    const { pool, budget, cache, scalar, names, codecs, signal } = options
+    const nodes = openZarrNodes(inside, { pool, budget, cache, scalar, names, codecs, signal }, holder)
     const { advice } = format
     const opened = await (advice === undefined ? nodes : nodes.catch((error) => advise(error, advice)))
     if (inside.store === place.store) return opened
@@ -271,14 +277,14 @@ export const FORMATS: Format[] = [
     starts: ['\x89HDF\r\n\x1a\n'],
     hasUserBlock: true,
     windows: HDF5_WINDOWS,
-    options: ['group', 'external'],
+    options: ['group', 'external', 'codecs'],
     open: async (place, options, start) => {
-      const { pool, budget, cache, scalar, signal } = options
+      const { pool, budget, cache, scalar, codecs, signal } = options
       const { openHdf5Nodes } = await import('../adapters/hdf5/nodes.ts')
       const external = options.external
         ? await (await import('./external-files.ts')).resolveExternal(place, options, options)
         : undefined
-      return openHdf5Nodes(place, { pool, budget, cache, scalar, signal, external }, start)
+      return openHdf5Nodes(place, { pool, budget, cache, scalar, codecs, signal, external }, start)
     },
   },
   {
@@ -290,9 +296,13 @@ export const FORMATS: Format[] = [
     usualEndings: /\.(tiff?|gtiff|tf8|btf)$/i,
     starts: ['II*\0', 'MM\0*', 'II+\0', 'MM\0+'],
     windows: TIFF_WINDOWS,
-    options: ['group'],
-    open: async (place, { pool, budget, cache, scalar, signal }, start) =>
-      (await import('../adapters/geotiff/nodes.ts')).openGeotiffNodes(place, { pool, budget, cache, scalar, signal }, start),
+    options: ['group', 'codecs'],
+    open: async (place, { pool, budget, cache, scalar, codecs, signal }, start) =>
+      (await import('../adapters/geotiff/nodes.ts')).openGeotiffNodes(
+        place,
+        { pool, budget, cache, scalar, codecs, signal },
+        start,
+      ),
   },
   zarrFormat({
     name: 'zarr',

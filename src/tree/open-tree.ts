@@ -30,7 +30,10 @@ const AT_ONCE = 16
 /** Options of `openTree`; an aborted `signal` ends the opening. */
 export interface OpenTreeOptions
   extends UrlOptions,
-    Pick<OpenFormatOptions, 'pool' | 'budget' | 'cache' | 'names' | 'layer' | 'resolve' | 'signal' | 'scalar' | 'external'> {}
+    Pick<
+      OpenFormatOptions,
+      'pool' | 'budget' | 'cache' | 'names' | 'layer' | 'resolve' | 'signal' | 'scalar' | 'external' | 'codecs'
+    > {}
 
 const CHECKS: Checks<OpenTreeOptions> = {
   ...SCALAR_CHECKS,
@@ -41,6 +44,7 @@ const CHECKS: Checks<OpenTreeOptions> = {
   names: 'list of strings',
   layer: 'integer from 0',
   external: 'boolean or object',
+  codecs: 'list',
   resolve: 'function',
   signal: 'AbortSignal',
 }

@@ -115,7 +115,7 @@ function checkCompression(name: string, tags: TagValues): void {
   if (!isRead(name))
     refuseTiff(
       `${isPictureFormat(name) ? `tiles of ${name} are decoded only in browsers, for some types` : `the compression ${name} is not read`}; \
-open the file with \`openGeotiff\` and pass a codec named '${name}' in \`codecs\`, or convert it with gdal_translate -co COMPRESS=DEFLATE`,
+pass a codec named '${name}' in \`codecs\`, or convert the file with gdal_translate -co COMPRESS=DEFLATE`,
       name,
       READ,
     )

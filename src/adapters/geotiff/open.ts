@@ -46,7 +46,7 @@ export interface OpenGeotiffOptions extends ScalarOptions {
   readonly bool?: boolean | undefined
   /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
   readonly pool?: WorkerPool | undefined
-  /** Limit of the memory that reads take at once, shared by all files that have this budget. */
+  /** Limit of the memory that reads take at once, shared by all that have this budget. */
   readonly budget?: MemoryBudget | undefined
   /** Cache of fetched and decoded blocks, shared with other files. */
   readonly cache?: BlockCache | undefined

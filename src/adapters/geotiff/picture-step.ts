@@ -55,7 +55,7 @@ export async function pictureStep(tiles: PictureTiles): Promise<Step> {
   const { compression, samples, width, rows } = tiles
   const reason = await failedTest(compression, samples)
   if (reason !== undefined) {
-    const text = `this browser decodes ${compression} of ${samples} samples incorrectly (${reason}); open the file with \`openGeotiff\` and pass a codec named '${compression}' in \`codecs\``
+    const text = `this browser decodes ${compression} of ${samples} samples incorrectly (${reason}); pass a codec named '${compression}' in \`codecs\``
     throw new HyperslabError('UnsupportedError', text, { actual: compression })
   }
   return {
@@ -132,11 +132,9 @@ async function decodePicture(data: Uint8Array, compression: string, samples: num
 async function readSamples(frame: Frame, samples: number): Promise<Samples> {
   const { format, visibleRect, colorSpace } = frame
   if (visibleRect === null || format === null)
-    throw new HyperslabError(
-      'UnsupportedError',
-      'the browser returns no samples of the picture; open the file with `openGeotiff`, and pass a codec in `codecs`',
-      { actual: 'nothing' },
-    )
+    throw new HyperslabError('UnsupportedError', 'the browser returns no samples of the picture; pass a codec in `codecs`', {
+      actual: 'nothing',
+    })
   const { width, height } = visibleRect
   const bytes = new Uint8Array(frame.allocationSize())
   const layout = await frame.copyTo(bytes)
@@ -144,7 +142,7 @@ async function readSamples(frame: Frame, samples: number): Promise<Samples> {
   if (order !== undefined) return { bytes: pick(bytes, layout[0]!, order, width, height), width, height }
   const halves = HALVED[format]
   if (halves === undefined || samples !== 3 || colorSpace.matrix !== 'smpte170m' || colorSpace.fullRange !== true) {
-    const text = `the browser returns pictures in the format ${format} with the matrix ${colorSpace.matrix}, which is not supported; open the file with \`openGeotiff\`, and pass a codec in \`codecs\``
+    const text = `the browser returns pictures in the format ${format} with the matrix ${colorSpace.matrix}, which is not supported; pass a codec in \`codecs\``
     throw new HyperslabError('UnsupportedError', text, { actual: format })
   }
   const [luma, cb, cr] = layout.map(({ offset, stride }, i): Plane => {

@@ -62,7 +62,7 @@ const OF_CONTAINERS: readonly string[] = CODECS.slice(0, 3)
 export function addImport(program: Command): void {
   const command = program
     .command('import')
-    .description('copy NetCDF, HDF5, a Zarr store or a container into a container or into Zarr; several places are joined')
+    .description('copy NetCDF, HDF5, TIFF, a Zarr store or a container into a container or into Zarr; several places are joined')
     .argument(
       '<places...>',
       'NetCDF, HDF5, a Zarr group or array, or a container: paths, or URLs of http, https or s3; then the output',

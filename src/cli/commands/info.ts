@@ -39,7 +39,7 @@ interface Options extends PlaceOptions, RawOption {
 export function addInfo(program: Command): void {
   const command = program
     .command('info')
-    .description('show the contents of a container, a NetCDF file or a Zarr store')
+    .description('show the contents of a container, a NetCDF, HDF5 or TIFF file, or a Zarr store')
     .argument('<file>', PLACE)
     .option('--attributes', 'list the attributes of each array and group')
     .addOption(rawOption())

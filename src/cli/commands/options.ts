@@ -132,7 +132,7 @@ export interface PlaceOptions extends NotFoundOption {
   readonly layer?: number
   /** Paths of the content of a Zarr store. */
   readonly names?: readonly string[]
-  /** Path of a group in a Zarr store, to which other paths are relative. */
+  /** Path of a group, to which other paths are relative. */
   readonly group?: string
   /** Level of the pyramid that the group has, to which paths are relative. */
   readonly pyramidLevel?: number
@@ -150,14 +150,14 @@ export const addPlaceOptions = (command: Command): Command =>
   command
     .addOption(layerOption())
     .addOption(namesOption())
-    .option('--group <path>', 'group of a Zarr store; names of arrays are relative to it')
+    .option('--group <path>', 'group of a Zarr, HDF5 or TIFF file, such as page_1; names of arrays are relative to it')
     .addOption(externalOption())
 
 /** Option of commands that open one level of a pyramid. `--level` is the level of compression. */
 export const pyramidLevelOption = () =>
   new Option(
     '--pyramid-level <number>',
-    'level of the pyramid in a TIFF file or a Zarr group, from 0, the finest as a rule',
+    'level of the pyramid in a TIFF file or a Zarr group, from 0, usually the finest',
   ).argParser(integerBetween(0, 999))
 
 const externalOption = () =>

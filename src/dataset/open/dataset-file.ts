@@ -12,7 +12,10 @@ import type { DatasetFile, DecodeOptions } from '../dataset-file.ts'
 import { type GroupContent, variablesOfGroup } from './group-variables.ts'
 
 /** Options of opening the arrays of a dataset. */
-export interface DatasetFileOptions extends UrlOptions, ScalarOptions, Pick<OpenFormatOptions, 'cache' | 'names' | 'external'> {
+export interface DatasetFileOptions
+  extends UrlOptions,
+    ScalarOptions,
+    Pick<OpenFormatOptions, 'cache' | 'names' | 'external' | 'codecs'> {
   /** Workers that decode and reduce, from `createPool`. Default: the calling thread does all work. */
   readonly pool?: WorkerPool
   /** Limit of the memory that reads take at once, shared by all that have this budget. */
@@ -22,7 +25,7 @@ export interface DatasetFileOptions extends UrlOptions, ScalarOptions, Pick<Open
    * groups.
    */
   readonly group?: string
-  /** The level of the pyramid that the Zarr group is, from 0, the finest as a rule. */
+  /** Level of the pyramid that a Zarr group or a TIFF image is, from 0, usually the finest. */
   readonly level?: number
 }
 
@@ -31,12 +34,12 @@ export async function openDatasetFile(
   location: Location,
   { group, level, ...options }: DatasetFileOptions & Pick<DecodeOptions, 'signal'>,
 ): Promise<DatasetFile> {
-  const { names, external } = options
+  const { names, external, codecs } = options
   // The coordinates are read right after the metadata. Loading their readers during these requests saves a
   // round trip.
   import('../../array/read-whole.ts').catch(() => undefined)
   const found = await locateTree(location, options)
-  await found.checkOptions('openDataset', { names, external })
+  await found.checkOptions('openDataset', { names, external, codecs })
   const tree = await found.open(options)
   try {
     const opened = { format: level === undefined ? tree.format : 'level of a pyramid', path: tree.location, group }

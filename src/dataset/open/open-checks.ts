@@ -17,6 +17,7 @@ export const OPEN_DATASET_CHECKS: Checks<DatasetFileOptions & DecodeOptions & { 
   cache: 'BlockCache',
   names: 'list of strings',
   external: 'boolean or object',
+  codecs: 'list',
   group: 'string',
   level: 'integer from 0',
   variables: 'plain object',

@@ -197,7 +197,7 @@ describe('pictureStep', () => {
     await expect(step()).rejects.toMatchObject({
       tag: 'UnsupportedError',
       message: expect.stringContaining(
-        "this browser decodes webp of 3 samples incorrectly (a sample is 80 instead of 79); open the file with `openGeotiff` and pass a codec named 'webp'",
+        "this browser decodes webp of 3 samples incorrectly (a sample is 80 instead of 79); pass a codec named 'webp'",
       ),
     })
     expect(seen.open).toBe(0)
