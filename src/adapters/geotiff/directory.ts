@@ -23,6 +23,7 @@ export interface Entry {
 export interface Directory {
   /** Position in the file. */
   readonly offset: number
+  readonly bytes: ArrayBuffer
   readonly entries: ReadonlyMap<number, Entry>
   /** Position of the next directory; 0 if there is none. */
   readonly next: number
@@ -47,7 +48,9 @@ export async function readImageDirectory(file: TiffBytes, offset: number): Promi
     // If a tag occurs twice, the first entry is used, as in other readers.
     if (!entries.has(entry.tag)) entries.set(entry.tag, entry)
   }
-  return { offset, entries, next: file.uint(view, length - offsetBytes, offsetBytes) }
+  // Copied, because the view holds pages of the file.
+  const bytes = view.buffer.slice(view.byteOffset, view.byteOffset + length) as ArrayBuffer
+  return { offset, bytes, entries, next: file.uint(view, length - offsetBytes, offsetBytes) }
 }
 
 function readEntry(file: TiffBytes, view: DataView, at: number, position: number): Entry {
@@ -73,6 +76,12 @@ interface ReadValue {
   readonly view: DataView
 }
 
+async function readApart(file: TiffBytes, { tag, offset }: Entry, length: number): Promise<DataView> {
+  const most = TIFF_LIMITS.valueBytes
+  if (length > most) damagedTiff(`the tag ${tag} has ${length} bytes, more than ${most}`, length, most)
+  return file.view(offset, length, `the tag ${tag}`)
+}
+
 /** Values of the tags of a directory. */
 export class TagValues {
   readonly #file: TiffBytes
@@ -82,21 +91,25 @@ export class TagValues {
    * Reads the values of the tags that opening needs, all at once.
    * @throws FormatError for values that are not in the file, or too many
    */
-  static async read(file: TiffBytes, { entries }: Directory): Promise<TagValues> {
-    const wanted = OPENED.flatMap((tag) => entries.get(tag) ?? []).filter(({ valueBytes }) => valueBytes > 0)
-    const found = await Promise.all(
-      wanted.map(async (entry) => {
-        const length = entry.count * entry.valueBytes
-        if (length > TIFF_LIMITS.valueBytes)
-          damagedTiff(
-            `the tag ${entry.tag} has ${length} bytes, more than ${TIFF_LIMITS.valueBytes}`,
-            length,
-            TIFF_LIMITS.valueBytes,
-          )
-        return [entry.tag, { entry, view: await file.view(entry.offset, length, `the tag ${entry.tag}`) }] as const
-      }),
-    )
-    return new TagValues(file, new Map(found))
+  static async read(file: TiffBytes, { offset: start, bytes, entries }: Directory): Promise<TagValues> {
+    const values = new Map<number, ReadValue>()
+    const apart: Promise<void>[] = []
+    for (const entry of entries.values()) {
+      const { tag, count, valueBytes, offset } = entry
+      if (valueBytes === 0 || !OPENED.has(tag)) continue
+      const length = count * valueBytes
+      // A file may have 60 000 directories, so values within them are not awaited.
+      if (offset >= start && offset + length <= start + bytes.byteLength)
+        values.set(tag, { entry, view: new DataView(bytes, offset - start, length) })
+      else
+        apart.push(
+          readApart(file, entry, length).then((view) => {
+            values.set(tag, { entry, view })
+          }),
+        )
+    }
+    if (apart.length > 0) await Promise.all(apart)
+    return new TagValues(file, values)
   }
 
   private constructor(file: TiffBytes, values: ReadonlyMap<number, ReadValue>) {

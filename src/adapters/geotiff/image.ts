@@ -47,24 +47,36 @@ interface Content {
   readonly noData: NoData
 }
 
+/** Meaning of the tags of an image. */
+interface Parsed {
+  readonly content: Content | HyperslabError
+  readonly geo: GeoReference
+}
+
+/** Image that a level or a mask belongs to. */
+interface Base {
+  readonly header: Header
+  geo(): GeoReference
+}
+
 const NOWHERE: GeoReference = { transform: undefined, crs: undefined, gcps: [], isPoint: undefined }
 
 /** An image of a TIFF file, or one of its levels or masks. */
 export class GeotiffImage extends Printable {
   /** Name in messages. */
   readonly name: string
-  readonly #content: Content | HyperslabError
-  readonly #geo: GeoReference
+  readonly #read: () => Parsed
+  #parsed: Parsed | undefined
   readonly #levels: readonly GeotiffImage[]
   readonly #mask: GeotiffImage | undefined
 
   /** @internal */
   static from(file: OpenTiff, name: string, { main, levels, masks }: ImageHeaders): GeotiffImage {
-    const reduced = (geo: GeoReference): GeotiffImage[] =>
+    const reduced = (base: Base): GeotiffImage[] =>
       levels.map((header, i) => {
         const size = sizeOf(header)?.join()
         const mask = masks.slice(1).find((each) => sizeOf(each)?.join() === size)
-        return new GeotiffImage(file, `${name}, level ${i + 1}`, header, { base: { header: main, geo }, mask })
+        return new GeotiffImage(file, `${name}, level ${i + 1}`, header, { base, mask })
       })
     return new GeotiffImage(file, name, main, { mask: masks[0], reduced })
   }
@@ -78,28 +90,42 @@ export class GeotiffImage extends Printable {
       mask,
       reduced,
     }: {
-      readonly base?: { readonly header: Header; readonly geo: GeoReference }
+      readonly base?: Base
       readonly mask?: Header | undefined
       /** Returns the reduced versions of the image. */
-      readonly reduced?: (geo: GeoReference) => readonly GeotiffImage[]
+      readonly reduced?: (base: Base) => readonly GeotiffImage[]
     },
   ) {
     super()
     this.name = name
-    let geo = NOWHERE
-    let content: Content | HyperslabError
-    try {
-      if ('error' in header) throw header.error
-      geo = base === undefined ? geoReference(header.tags) : levelReference(base, header)
-      content = readContent(file, name, header)
-    } catch (error) {
-      if (!isHyperslabError(error)) throw error
-      content = new HyperslabError(error.tag, error.text, { ...error.details, file: file.name, array: name })
+    this.#read = () => {
+      let geo = NOWHERE
+      try {
+        if ('error' in header) throw header.error
+        geo = base === undefined ? geoReference(header.tags) : levelReference(base, header)
+        return { geo, content: readContent(file, name, header) }
+      } catch (error) {
+        if (!isHyperslabError(error)) throw error
+        return { geo, content: new HyperslabError(error.tag, error.text, { ...error.details, file: file.name, array: name }) }
+      }
     }
-    this.#content = content
-    this.#geo = geo
-    this.#mask = mask && new GeotiffImage(file, `${name}, mask`, mask, { base: { header, geo } })
-    this.#levels = [this, ...(reduced?.(geo) ?? [])]
+    const own: Base = { header, geo: () => this.#geo }
+    this.#mask = mask && new GeotiffImage(file, `${name}, mask`, mask, { base: own })
+    this.#levels = [this, ...(reduced?.(own) ?? [])]
+  }
+
+  get #content(): Parsed['content'] {
+    return this.#meaning.content
+  }
+
+  get #geo(): GeoReference {
+    return this.#meaning.geo
+  }
+
+  /** Parsed by the first use, because a file may have 60 000 images. */
+  get #meaning(): Parsed {
+    this.#parsed ??= this.#read()
+    return this.#parsed
   }
 
   /** Reason why the image cannot be read; undefined if it can. */
@@ -188,13 +214,14 @@ function sizeOf(header: Header): [number, number] | undefined {
 }
 
 /** Returns the georeference of a level or a mask: that of its image, in its own pixels. */
-function levelReference(base: { readonly header: Header; readonly geo: GeoReference }, header: Header): GeoReference {
+function levelReference(base: Base, header: Header): GeoReference {
   const [own, full] = [sizeOf(header), sizeOf(base.header)]
   if (own === undefined || full === undefined) return NOWHERE
   const [columns, rows] = [full[0] / own[0], full[1] / own[1]]
-  const { transform, gcps } = base.geo
+  const geo = base.geo()
+  const { transform, gcps } = geo
   return {
-    ...base.geo,
+    ...geo,
     transform: transform && scaledTransform(transform, columns, rows),
     gcps: gcps.map((point) => ({ ...point, column: point.column / columns, row: point.row / rows })),
   }

@@ -49,4 +49,4 @@ export const TAG = {
 const TABLES: ReadonlySet<number> = new Set([TAG.stripOffsets, TAG.stripCounts, TAG.tileOffsets, TAG.tileCounts])
 
 /** Tags whose values are read when the file is opened. */
-export const OPENED: readonly number[] = Object.values(TAG).filter((tag) => !TABLES.has(tag))
+export const OPENED: ReadonlySet<number> = new Set(Object.values(TAG).filter((tag) => !TABLES.has(tag)))
