@@ -8,7 +8,8 @@ export interface Codec {
   /**
    * Decodes `bytes`, which must not be changed, to exactly `decodedBytes` bytes. Another length is reported
    * as a `CodecError`, and so is any exception. `decodedBytes` is Infinity if the length is unknown before
-   * decoding, as for Zarr arrays of strings.
+   * decoding, as for Zarr arrays of strings. The result is kept: a codec that reuses its memory returns a
+   * copy.
    */
   decode(bytes: Uint8Array, decodedBytes: number): Uint8Array | Promise<Uint8Array>
   /** Encodes a block. The codec owns the passed array from then on. Optional: read-only codecs omit it. */

@@ -32,6 +32,11 @@ const MEANING = [
   ...['flag_values', 'flag_masks', 'flag_meanings'],
 ]
 
+/** Attributes of which a grid mapping has one: its other attributes define the meaning of coordinates. */
+const GRID_MAPPING = ['grid_mapping_name', 'crs_wkt', 'spatial_ref', 'epsg_code']
+/** Attribute of a grid mapping that depends on the extent of the data. */
+const EXTENT = 'GeoTransform'
+
 /** A dataset to join. */
 interface Part extends DatasetParts {
   /** Name of the dataset in messages. */
@@ -96,7 +101,7 @@ async function concatParts(
     const isAlong = variable.dims.includes(along)
     for (const other of all)
       if (other.variable.dims.includes(along) !== isAlong) refuseDims(along, { variable, part: first }, other)
-    const joined = isAlong ? joinVariables(along, variable, all, runs) : variable
+    const joined = isAlong ? joinVariables(along, variable, all, runs) : withoutExtent(variable, all)
     // Read the first one once, and compare each of the others with it.
     const once = isAlong || variable.index ? variable : variable.with({ array: variable.array.cache() })
     if (!isAlong) for (const other of all) if (other.part !== first) compared.push([{ variable: once, part: first }, other])
@@ -178,7 +183,7 @@ const refuseDims = (dim: string, { variable, part }: Own, other: Own): never =>
 /** Refuses different units, which would be mixed silently. Units of times are converted instead. */
 function checkMeaning({ variable, part }: Own, other: Own): void {
   if (variable.times !== undefined && other.variable.times !== undefined) return
-  for (const name of MEANING) {
+  for (const name of comparedAttributes(variable, other.variable)) {
     const [own, theirs] = [variable.attrs[name], other.variable.attrs[name]]
     if (isSame(own, theirs)) continue
     const shown = [own, theirs].map((value) => (value === undefined ? 'none' : quoted(value)))
@@ -188,6 +193,19 @@ function checkMeaning({ variable, part }: Own, other: Own): void {
       expected: own,
     })
   }
+}
+
+function comparedAttributes({ attrs }: Variable, { attrs: others }: Variable): Iterable<string> {
+  if (!GRID_MAPPING.some((name) => name in attrs || name in others)) return MEANING
+  return new Set([...Object.keys(attrs), ...Object.keys(others)].filter((name) => name !== EXTENT))
+}
+
+/** Omits the extent from a grid mapping if parts differ in it. The coordinates have that of the result. */
+function withoutExtent(variable: Variable, all: readonly Own[]): Variable {
+  const extent = variable.attrs[EXTENT]
+  if (extent === undefined || all.every((own) => isSame(own.variable.attrs[EXTENT], extent))) return variable
+  const { [EXTENT]: _, ...attrs } = variable.attrs
+  return variable.with({ attrs })
 }
 
 const isSame = (a: unknown, b: unknown): boolean => Object.is(a, b) || (typeof a === typeof b && String(a) === String(b))

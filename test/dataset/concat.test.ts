@@ -294,6 +294,16 @@ describe('what does not fit', () => {
     await expect(concatDatasets(named({ t: { dims: ['time'], data: [1, 2], attrs: { units: 'degC' } } }))).rejects.toThrow(
       /units is "K" in dataset 0, "degC" in dataset 1/,
     )
+    const onGrid = (code: string, extent: string) => ({
+      spatial_ref: { dims: [], data: 0, attrs: { epsg_code: code, GeoTransform: extent } },
+    })
+    const [one, ...rest] = ['EPSG:32633', 'EPSG:32634', 'EPSG:32633'].map((code, i) => days(2 * i, 2, 0, onGrid(code, `${i}`)))
+    await expect(concatDatasets([one!, rest[0]!])).rejects.toThrow(
+      /spatial_ref.*epsg_code is "EPSG:32633" in dataset 0, "EPSG:32634" in dataset 1/,
+    )
+    // The extent of one part is not that of the result.
+    const joined = await concatDatasets([one!, rest[1]!], 'time', { gaps: 'keep' })
+    expect(joined.get('spatial_ref').attrs).toEqual({ epsg_code: 'EPSG:32633' })
     await expect(concatDatasets([])).rejects.toThrow(/no datasets/)
     await expect(concatDatasets([days(0, 2), days(2, 2)], 'lat')).rejects.toThrow(/no dataset has a dimension "lat"/)
     await expect(concatDatasets([days(0, 2), days(0, 2)])).rejects.toThrow(/labels differ along no dimension/)

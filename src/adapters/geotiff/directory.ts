@@ -79,6 +79,7 @@ interface ReadValue {
 async function readApart(file: TiffBytes, { tag, offset }: Entry, length: number): Promise<DataView> {
   const most = TIFF_LIMITS.valueBytes
   if (length > most) damagedTiff(`the tag ${tag} has ${length} bytes, more than ${most}`, length, most)
+  file.countValues(length)
   return file.view(offset, length, `the tag ${tag}`)
 }
 

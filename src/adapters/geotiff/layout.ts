@@ -56,7 +56,11 @@ export function imageLayout(
   const width = size(tags, TAG.width, 'width')
   const height = size(tags, TAG.height, 'height')
   const samples = sampleCount(tags)
-  const isPlanar = (tags.number(TAG.planar) ?? 1) === PLANAR && samples > 1
+  const planar = tags.number(TAG.planar) ?? 1
+  if (planar !== 1 && planar !== PLANAR) damagedTiff(`the planar configuration is ${planar}`, planar, [1, PLANAR])
+  const isPlanar = planar === PLANAR && samples > 1
+  const depth = Math.max(tags.number(TAG.imageDepth) ?? 1, tags.number(TAG.tileDepth) ?? 1)
+  if (depth > 1) refuseTiff(`images with a depth of ${depth} are not read`, depth, 1)
   const isTiled = directory.entries.has(TAG.tileWidth)
   const rows = tags.number(TAG.rowsPerStrip) ?? ALL_ROWS
   if (!isTiled && !(rows >= 1)) damagedTiff(`strips have ${rows} rows`, rows)

@@ -33,8 +33,8 @@ function parseFloating(text: string, dtype: FixedDType): number {
  */
 export function toGdalNumber(text: string): number {
   const trimmed = text.trim()
-  if (/^(nan|-?1\.#(ind|qnan|snan).*)$/i.test(trimmed)) return Number.NaN
-  const infinite = /^([+-]?)(inf|1\.#inf.*)$/i.exec(trimmed)
+  if (/^(\+?nan|-?1\.#(ind|qnan|snan).*)$/i.test(trimmed)) return Number.NaN
+  const infinite = /^([+-]?)(inf|1\.#inf.*)$/i.exec(trimmed) ?? /^([+-]?)Infinity$/.exec(trimmed)
   if (infinite !== null) return infinite[1] === '-' ? -Infinity : Infinity
   const [number = '0'] = /^[+-]?(\d+[.,]?\d*|[.,]\d+)(e[+-]?\d+)?/i.exec(trimmed) ?? []
   return Number(number.replace(',', '.'))

@@ -41,6 +41,8 @@ export const TAG = {
   geoTexts: 34737,
   gdalMetadata: 42112,
   gdalNoData: 42113,
+  imageDepth: 32997,
+  tileDepth: 32998,
   lerc: 50674,
   rpc: 50844,
 } as const

@@ -1,6 +1,7 @@
 import { HyperslabError } from '../../core/errors.ts'
 import type { MetadataPages } from '../../engine/metadata-pages.ts'
 import { damagedTiff, refuseTiff } from './errors.ts'
+import { TIFF_LIMITS } from './limits.ts'
 
 /** Bytes of the header of BigTIFF, the longer one. */
 const HEADER_BYTES = 16
@@ -26,6 +27,7 @@ export class TiffBytes {
   /** Position of the first directory. */
   readonly first: number
   readonly #pages: MetadataPages
+  #valueBytes = 0
 
   /**
    * Reads the header.
@@ -56,6 +58,16 @@ export class TiffBytes {
     if (this.isBig && offsetBytes !== 8)
       refuseTiff(`offsets of ${offsetBytes} bytes in BigTIFF are not supported`, offsetBytes, 8)
     this.first = this.uint(view, this.isBig ? 8 : 4, this.sizes.offsetBytes)
+  }
+
+  /**
+   * Counts bytes of values that are kept. Many directories may share the values of one.
+   * @throws FormatError if they are too many
+   */
+  countValues(bytes: number): void {
+    this.#valueBytes += bytes
+    const most = TIFF_LIMITS.allValueBytes
+    if (this.#valueBytes > most) damagedTiff(`the tags have more than ${most} bytes`, this.#valueBytes, most)
   }
 
   /** Returns an unsigned number, which above 2^53 is not exact. */

@@ -46,8 +46,9 @@ type TileCodec = (Codec | KernelCodec) & SharedCodec & { ready(): Promise<void> 
 export function tileCodec(spec: TileSpec, first?: readonly Step[]): TileCodec {
   const steps = first ?? decompression(spec)
   const used = first === undefined ? spec : { ...spec, isBigEndian: false, predictor: 1, isReversed: false }
-  // A step between two of these may return more bytes than the samples have: LERC adds a header and a mask.
-  const mostBytes = first === undefined ? spec.mostBytes : 2 * spec.mostBytes + MOST_HEADER_BYTES
+  // Between two steps, compressed bytes may be more than the samples: noise expands, LERC adds a mask.
+  const isSamples = first === undefined && !spec.isReversed
+  const mostBytes = isSamples ? spec.mostBytes : 2 * spec.mostBytes + MOST_HEADER_BYTES
   const codec = chainCodec('tile', [...steps, samplesStep(used)], emptyTile, mostBytes)
   const shared: SharedTileSpec | undefined =
     first === undefined ? { tile: spec, tiffModule: tiffKernels.module(kernels()) } : undefined

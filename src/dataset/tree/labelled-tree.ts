@@ -206,6 +206,11 @@ export class LabelledTree implements AsyncDisposable {
         problems.push(error.message)
       }
     }
+    const arraysIn = new Map<string, number>()
+    for (const { path, name } of arrays) {
+      const group = path.slice(0, -name.length - 1)
+      arraysIn.set(group, (arraysIn.get(group) ?? 0) + 1)
+    }
     return {
       file: this.location,
       format: top.title,
@@ -216,7 +221,7 @@ export class LabelledTree implements AsyncDisposable {
         .filter(({ path }) => path !== top.path)
         .map(({ path, attrs }) => ({
           path: this.#shown(path),
-          arrays: arrays.filter((array) => array.path.slice(0, -array.name.length - 1) === path).length,
+          arrays: arraysIn.get(path) ?? 0,
           attributes: describeAttributes(attrs),
         })),
       pyramids,

@@ -12,7 +12,26 @@ const env = pythonWith(RASTERIO)
 
 /** Spellings of the missing value. */
 const SPELLINGS = [
-  ...['-1.#IND', '1.#QNAN', 'nan', 'NaN', '-nan', 'inf', '-inf', '1.#INF', '-1.#INF', 'infinity', '5,0', '5.0', '0x10', '5abc'],
+  ...[
+    '-1.#IND',
+    '1.#QNAN',
+    'nan',
+    'NaN',
+    '-nan',
+    'inf',
+    '-inf',
+    '1.#INF',
+    '-1.#INF',
+    'infinity',
+    'Infinity',
+    '-Infinity',
+    '+Infinity',
+    '+nan',
+    '5,0',
+    '5.0',
+    '0x10',
+    '5abc',
+  ],
   ...[
     'abc',
     ' 7 ',

@@ -115,3 +115,52 @@ describe('sizes beyond the file', () => {
     })
   })
 })
+
+describe('what readers may misread', () => {
+  const open = (tags: readonly MadeTag[]) => {
+    const file = new BigTiffWriter(8192)
+    file.directory(16, tags)
+    return openBytes(file.bytes)
+  }
+
+  test.each([
+    [
+      'a depth of the image',
+      { tag: 32_997, type: 4, values: [32] },
+      'UnsupportedError',
+      'images with a depth of 32 are not read',
+    ],
+    ['a depth of tiles', { tag: 32_998, type: 4, values: [2] }, 'UnsupportedError', 'images with a depth of 2 are not read'],
+    ['an unknown order of planes', { tag: 284, type: 3, values: [3] }, 'FormatError', 'the planar configuration is 3'],
+  ] as const)('%s is refused', async (_, tag, error, text) => {
+    await using file = await open(oneTile(3072, [tag]))
+    expect(file.image(0).error).toMatchObject({ tag: error, message: expect.stringContaining(text) })
+  })
+
+  test('bits in reverse order are read where compression made the bytes more', async () => {
+    const reversed = (byte: number): number => Number.parseInt(byte.toString(2).padStart(8, '0').split('').reverse().join(''), 2)
+    const samples = Array.from({ length: 256 }, (_, i) => (i * 89) % 251)
+    const stored = [127, ...samples.slice(0, 128), 127, ...samples.slice(128)].map(reversed)
+    const file = new BigTiffWriter(8192)
+    file.numbers(3072, 1, stored)
+    const tags = [...imageTags([16, 16], 16, 32_773), { tag: 266, type: 3, values: [2] } as const]
+    file.directory(16, [...tags, { tag: 324, type: 16, values: [3072] }, { tag: 325, type: 16, values: [stored.length] }])
+    await using opened = await openBytes(file.bytes)
+    expect([...((await opened.image(0).array.toTensor()).data as Uint8Array)]).toEqual(samples)
+  })
+
+  test('directories that share values of 16 MiB are errors above 256 MiB', { timeout: 60_000 }, async () => {
+    const [count, bytes, at] = [18, 16 * 2 ** 20, 8192]
+    const file = new BigTiffWriter(at + bytes)
+    file.bytes.set(SAMPLES, 7000)
+    const text: MadeTag = { tag: 270, type: 2, values: [], at, count: bytes }
+    for (let i = 0; i < count; i++)
+      file.directory(16 + 256 * i, [...oneTile(7000), text], i === count - 1 ? 0 : 16 + 256 * (i + 1))
+    await using opened = await openBytes(file.bytes)
+    const errors = opened.images.map(({ error }) => error?.text)
+    expect(errors.filter((each) => each === undefined)).toHaveLength(16)
+    expect(errors.filter((each) => each !== undefined)).toEqual(
+      Array.from({ length: 2 }, () => expect.stringMatching(/the tags have more than 268435456 bytes/)),
+    )
+  })
+})

@@ -299,7 +299,12 @@ function wholeChunks({ axes }: ChunkGrid, along: ReferenceArrayOptions['along'])
   return axes.map(({ chunkLength, length, count, offset }, axis) => {
     const isFull = count > 0 && axes[axis]!.storedLength(count - 1) === chunkLength
     const own = !isFull && count <= 1 && along?.axis !== axis ? Math.max(1, length) : chunkLength
-    if (offset === 0 && (isFull || length % own === 0) && (along?.axis !== axis || along.unit % own === 0)) return own
+    const isWhole = offset === 0 && (isFull || length % own === 0)
+    if (isWhole && (along?.axis !== axis || along.unit % own === 0)) return own
+    if (isWhole)
+      return unsuited(
+        `the lengths of the joined arrays along axis ${axis} are multiples of ${along!.unit}, not of its chunks of ${chunkLength}: export them`,
+      )
     return unsuited(
       `its chunks of ${chunkLength} do not divide axis ${axis} of ${length}, and Zarr has the last one whole: export it`,
     )
