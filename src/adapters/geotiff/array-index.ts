@@ -158,7 +158,7 @@ export class TiffIndex<D extends DType> implements ChunkIndex<D>, CodecSet {
   async #block(tile: number, { offset, bytes }: TileRange): Promise<StoredChunk> {
     const { blockBytes } = this.#parts.file.limits
     if (bytes > blockBytes) {
-      const text = `tile ${tile} has ${bytes} stored bytes, more than \`limits.blockBytes\` of \`openGeotiff\`, ${blockBytes}`
+      const text = `tile ${tile} has ${bytes} stored bytes, more than \`limits.blockBytes\`, ${blockBytes}`
       throw new HyperslabError('TooLargeError', text, { actual: bytes, expected: blockBytes })
     }
     const size = sizeOf(storedShape(this.#stored, this.#stored.index(tile))) * elementBytes(this.dtype as FixedDType)

@@ -106,7 +106,9 @@ export class GeotiffImage extends Printable {
         return { geo, content: readContent(file, name, header) }
       } catch (error) {
         if (!isHyperslabError(error)) throw error
-        return { geo, content: new HyperslabError(error.tag, error.text, { ...error.details, file: file.name, array: name }) }
+        // The file has the sizes that a grid of chunks cannot have, not the caller.
+        const tag = error.tag === 'InvalidArgumentError' ? 'FormatError' : error.tag
+        return { geo, content: new HyperslabError(tag, error.text, { ...error.details, file: file.name, array: name }) }
       }
     }
     const own: Base = { header, geo: () => this.#geo }

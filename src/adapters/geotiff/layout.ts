@@ -104,7 +104,7 @@ export const isUnpacked = ({ sample: { bits, dtype } }: ImageLayout): boolean =>
 function size(tags: TagValues, tag: number, what: string): number {
   const value = tags.number(tag)
   if (value === undefined) return damagedTiff(`the tag ${tag} is missing, the ${what}`)
-  return Number.isInteger(value) && value >= 1
+  return Number.isSafeInteger(value) && value >= 1
     ? value
     : damagedTiff(`the ${what} is ${value} instead of an integer from 1`, value)
 }

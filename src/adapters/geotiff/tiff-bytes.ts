@@ -44,7 +44,7 @@ export class TiffBytes {
     const mark = String.fromCharCode(...head.subarray(0, 2))
     if (head.length < 8) damagedTiff(`the file has ${size} bytes, fewer than the 8 of a header`, size)
     if (mark !== 'II' && mark !== 'MM') {
-      const text = `not a TIFF file: it begins with ${JSON.stringify(mark)} instead of II or MM; \`openTree\` opens other formats`
+      const text = `not a TIFF file: it begins with ${JSON.stringify(mark)} instead of II or MM`
       throw new HyperslabError('FormatError', text, { actual: mark, expected: ['II', 'MM'] })
     }
     this.isBigEndian = mark === 'MM'

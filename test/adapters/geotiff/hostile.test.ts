@@ -131,9 +131,10 @@ describe('what readers may misread', () => {
       'images with a depth of 32 are not read',
     ],
     ['a depth of tiles', { tag: 32_998, type: 4, values: [2] }, 'UnsupportedError', 'images with a depth of 2 are not read'],
+    ['a width of 2^54', { tag: 322, type: 12, values: [2 ** 54] }, 'FormatError', 'the width of a tile is 18014398509481984'],
     ['an unknown order of planes', { tag: 284, type: 3, values: [3] }, 'FormatError', 'the planar configuration is 3'],
   ] as const)('%s is refused', async (_, tag, error, text) => {
-    await using file = await open(oneTile(3072, [tag]))
+    await using file = await open([...oneTile(3072).filter((each) => each.tag !== tag.tag), tag])
     expect(file.image(0).error).toMatchObject({ tag: error, message: expect.stringContaining(text) })
   })
 

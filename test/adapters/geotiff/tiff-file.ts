@@ -1,7 +1,7 @@
 /** A tag of a directory: its number, type and values; or a count of values that lie elsewhere. */
 export interface MadeTag {
   readonly tag: number
-  readonly type: 1 | 2 | 3 | 4 | 13 | 16
+  readonly type: 1 | 2 | 3 | 4 | 12 | 13 | 16
   readonly values: ArrayLike<number>
   /** Position of the values in the file. Optional: by default they follow the directory. */
   readonly at?: number
@@ -9,7 +9,7 @@ export interface MadeTag {
   readonly count?: number
 }
 
-const BYTES = { 1: 1, 2: 1, 3: 2, 4: 4, 13: 4, 16: 8 }
+const BYTES = { 1: 1, 2: 1, 3: 2, 4: 4, 12: 8, 13: 4, 16: 8 }
 
 /** Returns tags of an image of `uint8` samples. */
 export function imageTags([height, width]: readonly [number, number], tile: number | undefined, compression = 1): MadeTag[] {
@@ -44,6 +44,7 @@ export class BigTiffWriter {
       if (bytes === 1) this.#view.setUint8(position, value)
       else if (bytes === 2) this.#view.setUint16(position, value, true)
       else if (bytes === 4) this.#view.setUint32(position, value, true)
+      else if (type === 12) this.#view.setFloat64(position, value, true)
       else this.#view.setBigUint64(position, BigInt(value), true)
     }
     return at + values.length * bytes
