@@ -16,7 +16,7 @@ import type { StridedReader } from '../../engine/strided-reader.ts'
 import { ChunkGrid, RegularChunks } from '../../grid/chunks.ts'
 import { FullChunks, storedShape } from '../../grid/full-chunks.ts'
 import { openTable } from './chunks/open-table.ts'
-import type { ChunkFinder, ChunkRange } from './chunks/table.ts'
+import type { ChunkFinder } from './chunks/table.ts'
 import type { ArrayHeader } from './dataset.ts'
 import type { ElementPlan } from './elements/plan.ts'
 import { asStep, isPayload, valueSteps } from './elements/steps.ts'
@@ -149,21 +149,31 @@ export class Hdf5Index<D extends DType> implements ChunkIndex<D>, CodecSet {
       for (const chunkIndex of distinct) await this.#codec(0, this.#countRecords(chunkIndex), false)
       return this.#snapshot((chunkIndex) => this.#piece(chunkIndex, storage))
     }
-    const wanted = [...new Set(chunks)].map((chunkIndex) => ({
-      chunkIndex,
-      coords: this.#stored.index(chunkIndex).slice(0, this.#rank),
-    }))
+    const rank = this.#rank
+    const hasInner = this.#stored.axes.length > rank
+    const wanted = Array.from(new Set(chunks), (chunkIndex) => {
+      const coords = this.#stored.index(chunkIndex)
+      return { chunkIndex, coords: hasInner ? coords.slice(0, rank) : coords }
+    })
     const places = await raceAbort(storage.table.find(wanted), signal)
-    const found = new Map<number, ChunkAddress>()
     // Chunks are stored in full.
-    const records = sizeOf(this.#stored.chunkShape.slice(0, this.#rank))
-    for (const [chunkIndex, place] of places) {
-      const isPayload = storage.hasPlainEdges && this.#isEdge(chunkIndex)
-      const known = codecName(place.mask, records, isPayload)
-      const name = this.#codecs.has(known) ? known : await this.#codec(place.mask, records, isPayload)
-      found.set(chunkIndex, this.#chunk(chunkIndex, place, records, name))
+    const records = sizeOf(this.#stored.chunkShape.slice(0, rank))
+    const { blockBytes } = file.limits
+    const isPayload = (chunkIndex: number): boolean => storage.hasPlainEdges && this.#isEdge(chunkIndex)
+    // Names are texts, and an index may have a million chunks, which nearly all have one mask.
+    const names = [new Map<number, string>(), new Map<number, string>()] as const
+    for (const [chunkIndex, { mask, bytes }] of places) {
+      if (bytes > blockBytes) refuseChunk(bytes, blockBytes)
+      const isPlain = isPayload(chunkIndex)
+      const known = names[isPlain ? 1 : 0]
+      if (!known.has(mask)) known.set(mask, await this.#codec(mask, records, isPlain))
     }
-    return this.#snapshot((chunkIndex) => found.get(chunkIndex) ?? this.#absent(chunkIndex))
+    return this.#snapshot((chunkIndex) => {
+      const place = places.get(chunkIndex)
+      if (place === undefined) return this.#absent(chunkIndex)
+      const name = names[isPayload(chunkIndex) ? 1 : 0].get(place.mask)!
+      return this.#address(chunkIndex, this.#origin, file.bytes.position(place.address), place.bytes, records, name)
+    })
   }
 
   get #rank(): number {
@@ -208,15 +218,6 @@ export class Hdf5Index<D extends DType> implements ChunkIndex<D>, CodecSet {
     for (const [axis, length] of shape.entries()) first = first * length + this.#stored.axes[axis]!.start(index[axis]!)
     const place = { address: start + first * plan.recordBytes, bytes: records * plan.recordBytes }
     return this.#address(chunkIndex, origin, place.address, place.bytes, records, codecName(0, records, false))
-  }
-
-  #chunk(chunkIndex: number, { address, bytes }: ChunkRange, records: number, name: string): ChunkAddress {
-    const { file } = this.#parts
-    if (bytes > file.limits.blockBytes) {
-      const text = `a chunk has ${bytes} stored bytes, at most \`limits.blockBytes\`, ${file.limits.blockBytes}, are read`
-      throw new HyperslabError('TooLargeError', text, { actual: bytes, expected: file.limits.blockBytes })
-    }
-    return this.#address(chunkIndex, this.#origin, file.bytes.position(address), bytes, records, name)
   }
 
   /** Whether a chunk ends behind the array. */
@@ -295,6 +296,12 @@ function pieceShape(shape: readonly number[], recordBytes: number): number[] {
     bytes = rest * piece[axis]!
   }
   return piece
+}
+
+/** @throws TooLargeError, always */
+function refuseChunk(bytes: number, most: number): never {
+  const text = `a chunk has ${bytes} stored bytes, more than \`limits.blockBytes\`, ${most}`
+  throw new HyperslabError('TooLargeError', text, { actual: bytes, expected: most })
 }
 
 function findStorage({ file, dataset, plan, raw }: ArrayParts, own: BlockOrigin): Storage {

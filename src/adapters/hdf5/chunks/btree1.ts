@@ -75,6 +75,11 @@ export class ChunkTree1 implements ChunkFinder {
   #findEntry(body: Cursor, offsets: readonly number[], from: number, count: number): number {
     const step = this.#keyBytes + this.#set.file.sizes.offsets
     let [low, high] = [from, count]
+    // Many targets are in the entry where the search begins, or in the next one.
+    for (let i = 0; i < 2 && low < high; i++) {
+      if (compareCoords(this.#key(body, low * step), offsets) > 0) high = low
+      else low++
+    }
     while (low < high) {
       const middle = (low + high) >> 1
       if (compareCoords(this.#key(body, middle * step), offsets) <= 0) low = middle + 1
