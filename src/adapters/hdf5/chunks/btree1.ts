@@ -46,46 +46,26 @@ export class ChunkTree1 implements ChunkFinder {
     const level = head.u8()
     const count = head.u16()
     const body = await file.cursor(address + 8 + 2 * offsets, count * step + this.#keyBytes)
+    const keys = Array.from({ length: count }, (_, i) => this.#key(body, i * step))
     const below: Promise<void>[] = []
-    for (let i = 0, first = 0; first < targets.length && i < count; ) {
-      // Skips entries that end before the next target.
-      i = this.#findEntry(body, targets[first]!.offsets, i, count)
-      if (i < 0) {
-        // The target comes before all entries that are left.
-        first++
-        i = 0
-        continue
-      }
+    for (let first = 0, after = 0; first < targets.length; ) {
+      const { offsets, chunkIndex } = targets[first]!
+      after = findPlace(keys, offsets, after, true)
       let end = first + 1
-      const next = i + 1 < count ? this.#key(body, (i + 1) * step) : undefined
-      while (end < targets.length && (next === undefined || compareCoords(targets[end]!.offsets, next) < 0)) end++
-      const group = targets.slice(first, end)
-      if (level === 0) this.#leaf(body, i * step, group, found)
-      else {
-        body.at = i * step + this.#keyBytes
-        below.push(this.#visit(body.definedAddress('a node of a chunk index'), group, found, walk, depth + 1))
+      // No entry holds chunks before the first key.
+      if (after > 0) {
+        const at = (after - 1) * step
+        const next = keys[after]
+        while (end < targets.length && (next === undefined || compareCoords(targets[end]!.offsets, next) < 0)) end++
+        if (level > 0) {
+          body.at = at + this.#keyBytes
+          const node = body.definedAddress('a node of a chunk index')
+          below.push(this.#visit(node, targets.slice(first, end), found, walk, depth + 1))
+        } else if (compareCoords(keys[after - 1]!, offsets) === 0) found.set(chunkIndex, this.#place(body, at))
       }
       first = end
-      i++
     }
     await Promise.all(below)
-  }
-
-  /** Returns the last entry whose key is not after an offset; -1 if there is none. */
-  #findEntry(body: Cursor, offsets: readonly number[], from: number, count: number): number {
-    const step = this.#keyBytes + this.#set.file.sizes.offsets
-    let [low, high] = [from, count]
-    // Many targets are in the entry where the search begins, or in the next one.
-    for (let i = 0; i < 2 && low < high; i++) {
-      if (compareCoords(this.#key(body, low * step), offsets) > 0) high = low
-      else low++
-    }
-    while (low < high) {
-      const middle = (low + high) >> 1
-      if (compareCoords(this.#key(body, middle * step), offsets) <= 0) low = middle + 1
-      else high = middle
-    }
-    return low - 1
   }
 
   #key(body: Cursor, at: number): number[] {
@@ -95,21 +75,42 @@ export class ChunkTree1 implements ChunkFinder {
     return key
   }
 
-  #leaf(body: Cursor, at: number, targets: readonly Target[], found: Map<number, ChunkRange>): void {
-    const key = this.#key(body, at)
-    for (const { chunkIndex, offsets } of targets) {
-      if (compareCoords(key, offsets) !== 0) continue
-      body.at = at
-      const [bytes, mask] = [body.u32(), body.u32()]
-      body.at = at + this.#keyBytes
-      found.set(chunkIndex, { address: body.definedAddress('a chunk'), bytes, mask })
-    }
+  #place(body: Cursor, at: number): ChunkRange {
+    body.at = at
+    const [bytes, mask] = [body.u32(), body.u32()]
+    body.at = at + this.#keyBytes
+    return { address: body.definedAddress('a chunk'), bytes, mask }
   }
 }
 
 interface Target {
   readonly chunkIndex: number
   readonly offsets: readonly number[]
+}
+
+/**
+ * Returns the number of ascending keys before some coordinates.
+ * @param from a number of keys that are known to be before them
+ * @param isAfterEqual whether an equal key counts as one before them
+ */
+export function findPlace(
+  keys: readonly (readonly number[])[],
+  coords: readonly number[],
+  from: number,
+  isAfterEqual: boolean,
+): number {
+  const most = isAfterEqual ? 0 : -1
+  let [low, high] = [from, keys.length]
+  // If many are sought, the place is the one where the search begins, or the next.
+  for (let i = 0; i < 2 && low < high; i++)
+    if (compareCoords(keys[low]!, coords) <= most) low++
+    else return low
+  while (low < high) {
+    const middle = (low + high) >> 1
+    if (compareCoords(keys[middle]!, coords) <= most) low = middle + 1
+    else high = middle
+  }
+  return low
 }
 
 export function compareCoords(a: readonly number[], b: readonly number[]): number {

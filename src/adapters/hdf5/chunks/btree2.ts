@@ -3,7 +3,7 @@ import type { Cursor } from '../cursor.ts'
 import { damaged } from '../cursor.ts'
 import { Walk } from '../file-bytes.ts'
 import { type Child2, readNode2, readTree2, rootNode, type Tree2 } from '../structures/btree2.ts'
-import { compareCoords } from './btree1.ts'
+import { compareCoords, findPlace } from './btree1.ts'
 import type { ChunkFinder, ChunkRange, ChunkSet, WantedChunk } from './table.ts'
 
 /** Types of B-trees of chunks: without and with filters. */
@@ -30,6 +30,8 @@ export class ChunkTree2 implements ChunkFinder {
     return found
   }
 
+  /** @param wanted chunks in the order of their coordinates, all of which can only be in this node and below */
+
   async #visit(
     tree: Tree2,
     node: Child2,
@@ -40,25 +42,21 @@ export class ChunkTree2 implements ChunkFinder {
     walk.visit(node.address)
     const { records, children } = await readNode2(this.#set.file, tree, node)
     const keys = records.map((record) => this.#coords(record, tree))
-    const groups = new Map<number, WantedChunk[]>()
-    for (const chunk of wanted) {
-      let [low, high] = [0, keys.length]
-      while (low < high) {
-        const middle = (low + high) >> 1
-        if (compareCoords(keys[middle]!, chunk.coords) < 0) low = middle + 1
-        else high = middle
-      }
-      const record = records[low]
-      if (record !== undefined && compareCoords(keys[low]!, chunk.coords) === 0)
-        found.set(chunk.chunkIndex, this.#place(record, tree))
+    const below: Promise<void>[] = []
+    for (let first = 0, at = 0; first < wanted.length; ) {
+      const { chunkIndex, coords } = wanted[first]!
+      at = findPlace(keys, coords, at, false)
+      const key = keys[at]
+      let end = first + 1
+      if (key !== undefined && compareCoords(key, coords) === 0) found.set(chunkIndex, this.#place(records[at]!, tree))
       else {
-        const group = groups.get(low) ?? []
-        group.push(chunk)
-        groups.set(low, group)
+        // These chunks come before the record, so they are in the child before it.
+        while (end < wanted.length && (key === undefined || compareCoords(wanted[end]!.coords, key) < 0)) end++
+        if (children.length > 0) below.push(this.#visit(tree, children[at]!, wanted.slice(first, end), found, walk))
       }
+      first = end
     }
-    if (children.length > 0)
-      await Promise.all([...groups].map(([i, chunks]) => this.#visit(tree, children[i]!, chunks, found, walk)))
+    await Promise.all(below)
   }
 
   #coords(record: Cursor, { recordBytes }: Tree2): number[] {
