@@ -32,8 +32,23 @@ const MEANING = [
   ...['flag_values', 'flag_masks', 'flag_meanings'],
 ]
 
-/** Attributes of which a grid mapping has one: its other attributes define the meaning of coordinates. */
-const GRID_MAPPING = ['grid_mapping_name', 'crs_wkt', 'spatial_ref', 'epsg_code']
+/**
+ * Attributes that define the reference system of a grid mapping: the first of these lists that both have
+ * counts. Texts of one system differ between writers.
+ */
+const SYSTEMS = [
+  ['epsg_code'],
+  [
+    ...['grid_mapping_name', 'standard_parallel', 'straight_vertical_longitude_from_pole', 'longitude_of_prime_meridian'],
+    ...['latitude_of_projection_origin', 'longitude_of_projection_origin', 'longitude_of_central_meridian'],
+    ...['scale_factor_at_central_meridian', 'scale_factor_at_projection_origin', 'azimuth_of_central_line'],
+    ...['false_easting', 'false_northing', 'semi_major_axis', 'semi_minor_axis', 'inverse_flattening', 'earth_radius'],
+    ...['grid_north_pole_latitude', 'grid_north_pole_longitude', 'north_pole_grid_longitude'],
+    ...['perspective_point_height', 'sweep_angle_axis', 'fixed_angle_axis'],
+  ],
+  ['crs_wkt'],
+  ['spatial_ref'],
+]
 /** Attribute of a grid mapping that depends on the extent of the data. */
 const EXTENT = 'GeoTransform'
 
@@ -97,7 +112,10 @@ async function concatParts(
   for (const [name, variable] of [...first.coords, ...first.variables]) {
     if (decodeErrors.has(name)) continue
     const all = parts.map((part): Own => ({ variable: find(part, name)!, part }))
-    for (const other of all) checkMeaning({ variable, part: first }, other)
+    for (const other of all) {
+      checkMeaning({ variable, part: first }, other)
+      if (variable.dims.length === 0 && options.compat !== 'override') checkSystem({ variable, part: first }, other)
+    }
     const isAlong = variable.dims.includes(along)
     for (const other of all)
       if (other.variable.dims.includes(along) !== isAlong) refuseDims(along, { variable, part: first }, other)
@@ -183,21 +201,26 @@ const refuseDims = (dim: string, { variable, part }: Own, other: Own): never =>
 /** Refuses different units, which would be mixed silently. Units of times are converted instead. */
 function checkMeaning({ variable, part }: Own, other: Own): void {
   if (variable.times !== undefined && other.variable.times !== undefined) return
-  for (const name of comparedAttributes(variable, other.variable)) {
-    const [own, theirs] = [variable.attrs[name], other.variable.attrs[name]]
-    if (isSame(own, theirs)) continue
-    const shown = [own, theirs].map((value) => (value === undefined ? 'none' : quoted(value)))
-    refuse(`${name} is ${shown[0]} in ${part.place}, ${shown[1]} in ${other.part.place}`, {
-      array: variable.name,
-      actual: theirs,
-      expected: own,
-    })
-  }
+  for (const name of MEANING)
+    if (!isSame(variable.attrs[name], other.variable.attrs[name])) refuseDifference(name, { variable, part }, other)
 }
 
-function comparedAttributes({ attrs }: Variable, { attrs: others }: Variable): Iterable<string> {
-  if (!GRID_MAPPING.some((name) => name in attrs || name in others)) return MEANING
-  return new Set([...Object.keys(attrs), ...Object.keys(others)].filter((name) => name !== EXTENT))
+/** Refuses different reference systems, whose coordinates would be mixed silently. */
+function checkSystem(own: Own, other: Own): void {
+  const [a, b] = [own.variable.attrs, other.variable.attrs]
+  const names = SYSTEMS.find(([name]) => a[name!] !== undefined && b[name!] !== undefined) ?? []
+  // Numbers of one value may be stored as another type, or as a list of one.
+  for (const name of names) if (String(a[name]) !== String(b[name])) refuseDifference(name, own, other)
+}
+
+function refuseDifference(name: string, { variable, part }: Own, other: Own): never {
+  const [own, theirs] = [variable.attrs[name], other.variable.attrs[name]]
+  const [shown, others] = [own, theirs].map((value) => (value === undefined ? 'none' : quoted(value)))
+  return refuse(`${name} is ${shown} in ${part.place}, ${others} in ${other.part.place}`, {
+    array: variable.name,
+    actual: theirs,
+    expected: own,
+  })
 }
 
 /** Omits the extent from a grid mapping if parts differ in it. The coordinates have that of the result. */

@@ -39,7 +39,7 @@ const LEAST_POOL_BYTES = 2 * 1024 * 1024
 const FEW_BYTES = 2048
 /** Largest sum of the fetched and the used bytes of a portion that is read without waiting. */
 const MOST_QUICK_BYTES = 2 * 1024 * 1024
-/** Fetched bytes of a portion, for copies of up to 8 MiB from a local file. A turn has time for them. */
+/** Fetched bytes of a portion, for copies of up to 8 MiB from a local file. One turn has time for these. */
 const QUICK_PORTION_BYTES = 1024 * 1024
 /** Concurrent requests per portion to a local file. */
 const CONCURRENT_REQUESTS = 4
@@ -385,12 +385,14 @@ type MostBytes = (lattice: Lattice, extents: Extents) => number
 const mostBytes: MostBytes = () => MAX_REQUEST_BYTES
 
 /**
- * Cuts a copy of up to 8 MiB from a local file into portions of 1 MiB, which are read without waiting.
+ * Cuts a copy of up to 8 MiB into portions of 1 MiB if the file can be read without waiting.
  * Reductions are not cut so: their results depend on the portions, which must be the same wherever a file
  * lies.
  */
 const mostHereBytes: MostBytes = ({ layout }, { bytes }) =>
-  layout.origin.local !== undefined && bytes[0]! <= MAX_REQUEST_BYTES ? QUICK_PORTION_BYTES : MAX_REQUEST_BYTES
+  bytes[0]! <= MAX_REQUEST_BYTES && layout.origin.local !== undefined && layout.origin.quickReads?.() !== undefined
+    ? QUICK_PORTION_BYTES
+    : MAX_REQUEST_BYTES
 
 /**
  * Yields parts in order; those that continue at the same distances and fill a box of their result are joined.
@@ -515,7 +517,10 @@ function* cutPortions(lattice: Lattice, most: MostBytes): Generator<Box> {
     const { start, stop } = outer[axis]!
     const few = Math.min(limit / bytes[axis + 1]!, MAX_REQUESTS / requests[axis + 1]!)
     const group = isOne[axis + 1] ? groupLength(axes[axis]!, 0, span[axis + 1]!) : 1
-    const count = Math.max(1, Math.floor(group > 1 ? Math.min(group, limit / axes[axis]!.step) : few))
+    const count = Math.max(
+      1,
+      group > 1 ? Math.min(group, Math.floor((limit - span[axis + 1]!) / axes[axis]!.step) + 1) : Math.floor(few),
+    )
     for (let at = start; at < stop; at += count) {
       const own = [...before, { start: at, stop: Math.min(stop, at + count), step: 1 }]
       if (count > 1 || fitsOne(extents, axis + 1, limit)) yield [...own, ...outer.slice(axis + 1)]

@@ -285,6 +285,44 @@ describe('a new dimension', () => {
   })
 })
 
+describe('reference systems', () => {
+  const join = (...systems: Record<string, unknown>[]) =>
+    concatDatasets(
+      systems.map((attrs, i) => days(i, 1, 0, { spatial_ref: { dims: [], data: 0, attrs } })),
+      'time',
+    )
+
+  test.each([
+    ['epsg_code', { epsg_code: 'EPSG:32633' }, { epsg_code: 'EPSG:32634' }],
+    ['false_easting', { grid_mapping_name: 'x', false_easting: 0 }, { grid_mapping_name: 'x', false_easting: 5 }],
+    ['false_easting', { grid_mapping_name: 'x' }, { grid_mapping_name: 'x', false_easting: 5 }],
+    ['crs_wkt', { crs_wkt: 'A' }, { crs_wkt: 'B' }],
+  ])('that differ are refused: %s', async (name, one, other) => {
+    await expect(join(one, other)).rejects.toThrow(new RegExp(`spatial_ref.*${name} is .* in dataset 0, .* in dataset 1`))
+  })
+
+  test('of one code are joined, and the extents of the parts are omitted', async () => {
+    const attrs = { epsg_code: 'EPSG:32633', long_name: 'a', crs_wkt: 'A', GeoTransform: '0' }
+    const joined = await join(attrs, { ...attrs, long_name: 'b', crs_wkt: 'B', GeoTransform: '1' })
+    expect(joined.get('spatial_ref').attrs).toEqual({ epsg_code: 'EPSG:32633', long_name: 'a', crs_wkt: 'A' })
+    expect((await join(attrs, attrs)).get('spatial_ref').attrs).toEqual(attrs)
+    const cone = { grid_mapping_name: 'lambert_conformal_conic', standard_parallel: 33, crs_wkt: 'A' }
+    await join(cone, { ...cone, standard_parallel: [33], crs_wkt: 'B', comment: 'c' })
+  })
+
+  test('belong to grid mappings: other variables keep their attributes', async () => {
+    const t = (attrs: object) => ({ t: { dims: ['time'], data: [1], attrs: { units: 'K', crs_wkt: 'A', ...attrs } } })
+    const joined = await concatDatasets([days(0, 1, 0, t({ history: 'a' })), days(1, 1, 0, t({ history: 'b', crs_wkt: 'B' }))])
+    expect(joined.get('t').shape).toEqual([2])
+  })
+
+  test('are not compared with compat override', async () => {
+    const parts = ['a', 'b'].map((code, i) => days(i, 1, 0, { spatial_ref: { dims: [], data: 0, attrs: { epsg_code: code } } }))
+    const joined = await concatDatasets(parts, 'time', { compat: 'override' })
+    expect(joined.get('spatial_ref').attrs).toEqual({ epsg_code: 'a' })
+  })
+})
+
 describe('what does not fit', () => {
   const named = (more: Record<string, unknown>) => [days(0, 2), days(2, 2, 0, more)]
   test('is refused by name', async () => {
@@ -294,16 +332,6 @@ describe('what does not fit', () => {
     await expect(concatDatasets(named({ t: { dims: ['time'], data: [1, 2], attrs: { units: 'degC' } } }))).rejects.toThrow(
       /units is "K" in dataset 0, "degC" in dataset 1/,
     )
-    const onGrid = (code: string, extent: string) => ({
-      spatial_ref: { dims: [], data: 0, attrs: { epsg_code: code, GeoTransform: extent } },
-    })
-    const [one, ...rest] = ['EPSG:32633', 'EPSG:32634', 'EPSG:32633'].map((code, i) => days(2 * i, 2, 0, onGrid(code, `${i}`)))
-    await expect(concatDatasets([one!, rest[0]!])).rejects.toThrow(
-      /spatial_ref.*epsg_code is "EPSG:32633" in dataset 0, "EPSG:32634" in dataset 1/,
-    )
-    // The extent of one part is not that of the result.
-    const joined = await concatDatasets([one!, rest[1]!], 'time', { gaps: 'keep' })
-    expect(joined.get('spatial_ref').attrs).toEqual({ epsg_code: 'EPSG:32633' })
     await expect(concatDatasets([])).rejects.toThrow(/no datasets/)
     await expect(concatDatasets([days(0, 2), days(2, 2)], 'lat')).rejects.toThrow(/no dataset has a dimension "lat"/)
     await expect(concatDatasets([days(0, 2), days(0, 2)])).rejects.toThrow(/labels differ along no dimension/)

@@ -70,9 +70,41 @@ test('a box of 1.3 MB is read in portions that a turn has time for', async () =>
   for (let i = 0; i < 64; i++)
     for (let y = 10; y < 50; y++) for (let x = 20; x < 60; x++) expected.push(values[(i * 256 + y) * 128 + x]!)
   expect(Buffer.compare(Buffer.from((data as Int32Array).buffer), Buffer.from(Int32Array.from(expected).buffer))).toBe(0)
-  // One read of 20 kB a map, 50 of them in a portion of 1 MiB.
+  // One read of 20 128 bytes a map, 52 of them in a portion of 1 MiB.
   expect(seen).toEqual({ sync: 64, async: 0 })
   expect(ready).toHaveBeenCalledTimes(2)
+  await file.close()
+})
+
+test.each([
+  ['rows above a portion', [3, 4, 100_000], [null, null, null], 6],
+  ['a whole of exactly one portion', [4, 256, 256], [null, null, null], 1],
+  ['a whole of one element more', [4, 1, 65_537], [null, null, null], 2],
+  ['gaps that are read', [200, 10, 1024], [null, { start: 2, stop: 4, step: 1 }, null], 8],
+  [
+    'a box that ends within a portion',
+    [9, 300, 400],
+    [{ start: 1, stop: 8, step: 1 }, { start: 3, stop: 290, step: 1 }, null],
+    4,
+  ],
+] as const)('portions of 1 MiB: %s', async (name, shape, selection, portions) => {
+  const size = shape[0] * shape[1] * shape[2]
+  const values = Int32Array.from({ length: size }, (_, i) => Math.imul(i, 2_654_435))
+  const place = join(folder, `${name}.nc`)
+  const dimensions = shape.map((length, i) => [`d${i}`, length] as [string, number])
+  const variables = [{ name: 'x', type: 'int' as const, dimensions: ['d0', 'd1', 'd2'], values: [...values] }]
+  await writeFile(place, writeNetcdf({ dimensions, variables }))
+  const { file, array, quick, seen } = await opened(place)
+  const ready = vi.spyOn(quick, 'ready')
+  const { data } = await array.get(selection as never)
+  const [a, b, c] = shape.map((length, axis) => selection[axis] ?? { start: 0, stop: length })
+  const expected: number[] = []
+  for (let i = a!.start; i < a!.stop; i++)
+    for (let y = b!.start; y < b!.stop; y++)
+      for (let x = c!.start; x < c!.stop; x++) expected.push(values[(i * shape[1] + y) * shape[2] + x]!)
+  expect(Buffer.compare(Buffer.from((data as Int32Array).buffer), Buffer.from(Int32Array.from(expected).buffer))).toBe(0)
+  expect(seen.async).toBe(0)
+  expect(ready).toHaveBeenCalledTimes(portions)
   await file.close()
 })
 

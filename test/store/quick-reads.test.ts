@@ -29,7 +29,7 @@ function simulated(
   type: number | undefined,
   ms: (read: number) => number,
   options = {},
-  usage: (reads: number) => [involuntary: number, disk: number] | undefined = () => undefined,
+  usage: (reads: number) => readonly [involuntary: number, disk: number] | undefined = () => undefined,
 ) {
   const seen = { sync: 0, async: 0, most: 0, inTurn: 0, turns: 0 }
   let now = 0
@@ -110,17 +110,25 @@ describe('synchronous reads', () => {
     await busy.store.close()
   })
 
-  test('continue after a slow read only if the process lost the processor and read nothing from a disk', async () => {
-    const slow = (read: number): number => (read === 10 ? 5 : 0.001)
-    const preempted = simulated(EXT4, slow, {}, (reads) => [reads, 7])
-    await readAll(preempted, 500)
-    // The first read finds out where the file lies; the slow one has used the time of its turn.
-    expect(preempted.seen).toMatchObject({ sync: 498, async: 2 })
-    for (const usage of [(reads: number) => [reads, reads], () => [0, 0], (reads: number) => [0, reads]]) {
-      const delayed = simulated(EXT4, slow, {}, usage as (reads: number) => [number, number])
-      await readAll(delayed, 500)
-      expect(delayed.seen).toMatchObject({ sync: 11, async: 489 })
+  test('continue after a slow read only if the process lost the processor, and no disk was read for 100 ms', async () => {
+    type Counted = readonly [involuntary: number, disk: number]
+    const count = async (usage: (reads: number) => Counted, quietMs: number) => {
+      const run = simulated(EXT4, (read) => (read === 10 ? 5 : 0.001), {}, usage)
+      const { etag } = (await run.store.stat(key))!
+      for (let i = 0; i < 50; i++) {
+        if (i === 5) run.advance(quietMs)
+        await run.store.getRange(key, 0, 100, { ifMatch: etag })
+      }
+      await run.store.close()
+      return run.seen
     }
+    // The first read finds out where the file lies; the slow one has used the time of its turn.
+    expect(await count((reads) => [reads, 7], 100)).toMatchObject({ sync: 48, async: 2 })
+    const slow = { sync: 11, async: 39 }
+    expect(await count((reads) => [reads, 7], 99)).toMatchObject(slow)
+    expect(await count((reads) => [reads, reads], 100)).toMatchObject(slow)
+    expect(await count(() => [7, 7], 100)).toMatchObject(slow)
+    expect(await count((reads) => [0, reads], 100)).toMatchObject(slow)
   })
 
   test.each(OTHERS)('are not made on a file system of number %d', async (type) => {

@@ -1,9 +1,14 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import type { ChunkIndex } from '../../src/engine/chunk-index.ts'
 import { openDataset } from '../../src/runtime/dataset.ts'
+import { openGeotiff } from '../../src/runtime/geotiff.ts'
+import { openHdf5 } from '../../src/runtime/hdf5.ts'
 import { type Codec, MemoryStore, openTree } from '../../src/runtime/index.ts'
 import { FORMATS } from '../adapters/hdf5/support.ts'
+
+type Loaded = Required<Pick<ChunkIndex, 'load'>>
 
 /** Decodes bytes that all have one bit inverted. */
 const inverted: Codec = { name: 'inverted', decode: async (bytes) => bytes.map((byte) => byte ^ 1) }
@@ -40,16 +45,41 @@ test('openTree and openDataset pass codecs to Zarr', async () => {
 })
 
 test('openTree and openDataset pass codecs to HDF5 and TIFF', async () => {
-  const file = join(FORMATS, 'hdf5/made_filters.h5')
-  await using ds = await openDataset(file, { codecs: [sevens('lzf')] })
-  const { dtype, shape } = ds.get('lzf')
-  const values = (await ds.get('lzf').values()) as Float32Array
-  expect([dtype, values.length]).toEqual(['float32', shape.reduce((a, b) => a * b)])
-  expect(new Set(new Uint8Array(values.buffer))).toEqual(new Set([7]))
-  await using tree = await openTree(join(FORMATS, 'tiff/made_lzma.tif'), { codecs: [sevens('lzma')] })
-  const node = tree.root.kind === 'group' ? await tree.root.array('image') : undefined
-  const { data } = (await node!.array.toTensor()) as { data: Uint8Array }
-  expect(new Set(new Uint8Array(data.buffer))).toEqual(new Set([7]))
+  const open = { codecs: [sevens('lzf'), sevens('lzma')] }
+  for (const [file, name] of [
+    ['hdf5/made_filters.h5', 'lzf'],
+    ['tiff/made_lzma.tif', 'image'],
+  ] as const) {
+    // biome-ignore format: one line
+    const place = join(FORMATS, file)
+    await using tree = await openTree(place, open)
+    const node = tree.root.kind === 'group' ? await tree.root.array(name) : undefined
+    const { data } = (await node!.array.toTensor()) as { data: Uint8Array }
+    expect(new Set(new Uint8Array(data.buffer))).toEqual(new Set([7]))
+    await using ds = await openDataset(place, open)
+    const values = (await ds.get(name).values()) as Float32Array
+    expect([values.length, values.every((value) => value === values[0])]).toEqual([data.length, true])
+  }
+})
+
+test('decoded blocks have keys of their own for codecs of one name', async () => {
+  const keysOf = async (codecs: readonly Codec[]) => {
+    await using hdf5 = await openHdf5(join(FORMATS, 'hdf5/made_filters.h5'), { codecs })
+    await using tiff = await openGeotiff(join(FORMATS, 'tiff/made_lzma.tif'), { codecs: [...codecs, lzma] })
+    const indexes = [(await hdf5.array('lzf')).index, tiff.image(0).array.index] as unknown as Loaded[]
+    return Promise.all(
+      indexes.map(async (index) => {
+        const chunk = (await index.load([0], undefined)).locate(0)
+        return chunk !== undefined && 'block' in chunk ? chunk.block?.origin.cacheKey : undefined
+      }),
+    )
+  }
+  const lzma = sevens('lzma')
+  const [one, other] = [sevens('lzf'), sevens('lzf')]
+  const keys = [await keysOf([]), await keysOf([one]), await keysOf([other])]
+  expect(keys.flat()).not.toContain(undefined)
+  expect(new Set(keys.flat())).toHaveProperty('size', 6)
+  expect(await keysOf([one])).toEqual(keys[1])
 })
 
 test('codecs are refused for formats that take none', async () => {

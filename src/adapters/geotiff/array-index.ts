@@ -2,6 +2,7 @@ import type { Missing } from '../../array/missing.ts'
 import type { NamedValues, Origins, ScalarMode } from '../../array/source.ts'
 import type { Step } from '../../codec/chain.ts'
 import type { Codec, KernelCodec } from '../../codec/codec.ts'
+import { keyOfCodecs } from '../../codec/codecs-key.ts'
 import type { CodecSet } from '../../codec/registry.ts'
 import { COMPLEX_AXIS } from '../../core/complex.ts'
 import { type DType, elementBytes, type FixedDType, type ScalarOf } from '../../core/dtype.ts'
@@ -86,7 +87,7 @@ export class TiffIndex<D extends DType> implements ChunkIndex<D>, CodecSet {
     ])
     this.grid = new ChunkGrid(this.#stored.axes.map(({ chunkLength, length }) => new RegularChunks(chunkLength, length)))
     this.#table = new TileTable(file.bytes, layout)
-    this.#origin = file.stored.createOrigin(` ${directory}`)
+    this.#origin = file.stored.createOrigin(` ${directory}${keyOfCodecs(file.options.codecs)}`)
     const { compression, isReversed } = layout
     const isInPlace = compression === 'none' && !isReversed && isUnpacked(layout) && (samples === 1 || isPlanar)
     this.#inPlace = isInPlace ? this.#stridedLayout() : undefined
@@ -97,7 +98,7 @@ export class TiffIndex<D extends DType> implements ChunkIndex<D>, CodecSet {
     return this.#codecs.get(name)!
   }
 
-  /** Returns whether the caller passed the codec. False: the keys of cached blocks name the open file. */
+  /** Cache keys of the array's blocks name the codecs of users, so they are no codecs of unknown users. */
   isUsers(): boolean {
     return false
   }

@@ -23,6 +23,7 @@ export interface Entry {
 export interface Directory {
   /** Position in the file. */
   readonly offset: number
+  /** The directory as it is stored, with the values that fit in its entries. */
   readonly bytes: ArrayBuffer
   readonly entries: ReadonlyMap<number, Entry>
   /** Position of the next directory; 0 if there is none. */
@@ -48,6 +49,7 @@ export async function readImageDirectory(file: TiffBytes, offset: number): Promi
     // If a tag occurs twice, the first entry is used, as in other readers.
     if (!entries.has(entry.tag)) entries.set(entry.tag, entry)
   }
+  file.count(length)
   // Copied, because the view holds pages of the file.
   const bytes = view.buffer.slice(view.byteOffset, view.byteOffset + length) as ArrayBuffer
   return { offset, bytes, entries, next: file.uint(view, length - offsetBytes, offsetBytes) }
@@ -79,8 +81,7 @@ interface ReadValue {
 async function readApart(file: TiffBytes, { tag, offset }: Entry, length: number): Promise<DataView> {
   const most = TIFF_LIMITS.valueBytes
   if (length > most) damagedTiff(`the tag ${tag} has ${length} bytes, more than ${most}`, length, most)
-  file.countValues(length)
-  return file.view(offset, length, `the tag ${tag}`)
+  return file.keep(offset, length, `the tag ${tag}`)
 }
 
 /** Values of the tags of a directory. */

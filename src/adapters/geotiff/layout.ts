@@ -57,7 +57,7 @@ export function imageLayout(
   const height = size(tags, TAG.height, 'height')
   const samples = sampleCount(tags)
   const planar = tags.number(TAG.planar) ?? 1
-  if (planar !== 1 && planar !== PLANAR) damagedTiff(`the planar configuration is ${planar}`, planar, [1, PLANAR])
+  if (samples > 1 && planar !== 1 && planar !== PLANAR) damagedTiff(`the planar configuration is ${planar}`, planar, [1, PLANAR])
   const isPlanar = planar === PLANAR && samples > 1
   const depth = Math.max(tags.number(TAG.imageDepth) ?? 1, tags.number(TAG.tileDepth) ?? 1)
   if (depth > 1) refuseTiff(`images with a depth of ${depth} are not read`, depth, 1)
@@ -103,7 +103,7 @@ export const isUnpacked = ({ sample: { bits, dtype } }: ImageLayout): boolean =>
 
 function size(tags: TagValues, tag: number, what: string): number {
   const value = tags.number(tag)
-  if (value === undefined) return damagedTiff(`the tag ${tag} is missing, the ${what}`)
+  if (value === undefined) return damagedTiff(`there is no ${what} (tag ${tag})`)
   return Number.isSafeInteger(value) && value >= 1
     ? value
     : damagedTiff(`the ${what} is ${value} instead of an integer from 1`, value)

@@ -6,8 +6,8 @@ export const TIFF_LIMITS = {
   entries: 65_536,
   /** Bytes of the values of one tag, except for tables of tiles. */
   valueBytes: 16 * 1024 * 1024,
-  /** Bytes of the values of all tags that are stored apart from their directories. */
-  allValueBytes: 256 * 1024 * 1024,
+  /** Bytes of all directories, and of the values of their tags. */
+  keptBytes: 256 * 1024 * 1024,
   /** Samples of one pixel. */
   samples: 65_536,
   /** Depth of directories in directories. */

@@ -162,6 +162,6 @@ function pixelTransform(level: GeotiffImage, image: GeotiffImage): readonly [num
 }
 
 function unknown(image: GeotiffImage, name: string, names: readonly string[], kind: string): never {
-  const text = `there is no such ${kind} in ${image.name}; there are ${names.join(', ') || 'none'}`
-  throw new HyperslabError('UnknownArrayError', text, { array: name, actual: name, expected: names })
+  const text = `there is no ${kind} '${name}' in ${image.name}; there are ${names.join(', ') || 'none'}`
+  throw new HyperslabError('UnknownArrayError', text, { actual: name, expected: names })
 }

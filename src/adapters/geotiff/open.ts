@@ -28,7 +28,7 @@ const BLOCK_BYTES = 64 * 1024 * 1024
  * allocated.
  */
 export interface GeotiffLimits {
-  /** Bytes of a tile, stored and decoded. Decoding takes up to three times as much memory. Default: 1 GiB. */
+  /** Bytes of a tile, stored and decoded. Decoding takes several times as much memory. Default: 1 GiB. */
   readonly blockBytes?: number
   /** Elements that one operation may visit. Default: 2^40. */
   readonly elements?: number

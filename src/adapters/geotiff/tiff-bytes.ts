@@ -27,7 +27,9 @@ export class TiffBytes {
   /** Position of the first directory. */
   readonly first: number
   readonly #pages: MetadataPages
-  #valueBytes = 0
+  /** Views that are kept, by position and length. */
+  readonly #kept = new Map<string, Promise<DataView>>()
+  #keptBytes = 0
 
   /**
    * Reads the header.
@@ -61,13 +63,28 @@ export class TiffBytes {
   }
 
   /**
-   * Counts bytes of values that are kept. Many directories may share the values of one.
+   * Reads metadata that are kept. Directories may share them.
+   * @param what structure that the error names
+   * @throws FormatError if the bytes are not in the file, or all that is kept is too much
+   */
+  async keep(offset: number, length: number, what: string): Promise<DataView> {
+    const key = `${offset} ${length}`
+    const known = this.#kept.get(key)
+    if (known !== undefined) return known
+    this.count(length)
+    const view = this.view(offset, length, what).then(copied)
+    this.#kept.set(key, view)
+    return view
+  }
+
+  /**
+   * Counts bytes that are kept.
    * @throws FormatError if they are too many
    */
-  countValues(bytes: number): void {
-    this.#valueBytes += bytes
-    const most = TIFF_LIMITS.allValueBytes
-    if (this.#valueBytes > most) damagedTiff(`the tags have more than ${most} bytes`, this.#valueBytes, most)
+  count(bytes: number): void {
+    this.#keptBytes += bytes
+    const most = TIFF_LIMITS.keptBytes
+    if (this.#keptBytes > most) damagedTiff(`the directories and their tags have more than ${most} bytes`, this.#keptBytes, most)
   }
 
   /** Returns an unsigned number, which above 2^53 is not exact. */
@@ -98,3 +115,9 @@ export class TiffBytes {
     return new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   }
 }
+
+/** Returns a view of its own bytes: others hold a page of the file. */
+const copied = (view: DataView): DataView =>
+  view.byteLength === view.buffer.byteLength
+    ? view
+    : new DataView(view.buffer.slice(view.byteOffset, view.byteOffset + view.byteLength))

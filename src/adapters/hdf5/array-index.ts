@@ -2,6 +2,7 @@ import type { Missing } from '../../array/missing.ts'
 import type { NamedValues, Origins, ScalarMode } from '../../array/source.ts'
 import { chainCodec, outOfKernel } from '../../codec/chain.ts'
 import type { Codec, KernelCodec } from '../../codec/codec.ts'
+import { keyOfCodecs } from '../../codec/codecs-key.ts'
 import { none } from '../../codec/none.ts'
 import type { CodecSet } from '../../codec/registry.ts'
 import { type DType, elementBytes, isFixed, type ScalarOf } from '../../core/dtype.ts'
@@ -92,7 +93,7 @@ export class Hdf5Index<D extends DType> implements ChunkIndex<D>, CodecSet {
     this.scalar = file.options.scalar
     this.maxElements = file.limits.elements
     this.blocks = new BlockReader(file.memory, file.limits.blockBytes, this, file.options.pool, file.options.budget)
-    this.#origin = file.stored.createOrigin(` ${path} ${dataset.header.address}`)
+    this.#origin = file.stored.createOrigin(` ${path} ${dataset.header.address}${keyOfCodecs(file.options.codecs ?? [])}`)
     const shape = dataset.space.shape ?? [0]
     this.#storage = findStorage(parts, this.#origin)
     const { chunkShape } =
@@ -122,7 +123,7 @@ export class Hdf5Index<D extends DType> implements ChunkIndex<D>, CodecSet {
     return this.#codecs.get(name)!
   }
 
-  /** Cache keys of the array's blocks differ from those of all other blocks. */
+  /** Cache keys of the array's blocks name the codecs of users, so they are no codecs of unknown users. */
   isUsers(): boolean {
     return false
   }

@@ -24,7 +24,7 @@ export async function variablesOfLevel(group: GroupNode, level: number, file: st
     throw new HyperslabError('InvalidArgumentError', text, { file, actual: level })
   }
   const [pyramid] = pyramids
-  if (pyramid === undefined) return refuse('there are no levels to open')
+  if (pyramid === undefined) return refuse('the group has no levels to open')
   if (pyramids.length > 1) refuse(`the group has ${pyramids.length} pyramids, so its levels are several: open arrays of one`)
   const found = pyramid.levels[level] ?? refuse(`there is no level ${level}: there are ${pyramid.levels.length}, from 0`)
   const { node } = found

@@ -8,6 +8,8 @@ const MS_PER_TURN = 2
 const MS_PER_GROUP = 1
 /** Time in ms above which a read is slow. */
 const SLOW_MS = 1
+/** Time in ms without reads from a disk after which a slow read cannot be one that waits for a disk. */
+const QUIET_MS = 100
 /** Factor: after a slow read of t ms, the file is read asynchronously for this number times t. */
 const PAUSE = 100
 
@@ -54,15 +56,17 @@ export interface QuickFile {
  * 100 us through the threads of the runtime. A delayed read blocks the whole thread. Therefore only short
  * reads of local file systems are synchronous, for at most 2 ms between two turns of the event loop, plus the
  * read in progress. A read above 1 ms ends them for that file, for a hundred times as long. Exception: if the
- * process has lost the processor and read nothing from a disk since this turn's first read, another program
- * caused the delay.
+ * process has lost the processor during this turn, and has read nothing from a disk for 100 ms, another
+ * program caused the delay.
  */
 export class QuickReads {
   readonly #now: () => number
   readonly #nextTurn: () => Promise<void>
   readonly #usage: () => Usage | undefined
-  /** Usage when this turn's first read began. */
+  /** Usage when this turn began to read. */
   #usageBefore: Usage | undefined
+  /** Time in ms since which nothing was read from a disk, as far as turns have looked. */
+  #quietSince = 0
   #left = MS_PER_TURN
   /** Resolves in the next turn of the event loop, once it is awaited. */
   #turn: Promise<void> | undefined
@@ -71,7 +75,8 @@ export class QuickReads {
   /**
    * @param now returns the time in ms; replaced in tests
    * @param nextTurn resolves in the next turn of the event loop; replaced in tests
-   * @param usage returns what the system has counted, if the runtime tells it; replaced in tests
+   * @param usage returns the usage of the process; undefined if the runtime has no counters; replaced in
+   *   tests
    */
   constructor(
     now: () => number = () => performance.now(),
@@ -126,20 +131,28 @@ export class QuickReads {
       count = fs.readSync!(version.file, into, done, into.length - done, position + done)
     const took = this.#now() - start
     this.#left -= took
-    if (took > SLOW_MS && !this.#wasPreempted()) version.slowUntil = start + took * (1 + PAUSE)
+    if (took > SLOW_MS && !this.#wasPreempted(start)) version.slowUntil = start + took * (1 + PAUSE)
     return done === into.length
   }
 
-  /** Whether this process lost the processor and read nothing from a disk since this turn's first read. */
-  #wasPreempted(): boolean {
+  /** Whether a read was slow because this process lost the processor. */
+  #wasPreempted(start: number): boolean {
     const before = this.#usageBefore
     const now = this.#usage()
-    if (before === undefined || now === undefined) return false
-    return now.involuntaryContextSwitches > before.involuntaryContextSwitches && now.fsRead === before.fsRead
+    if (before === undefined || now === undefined || now.fsRead !== before.fsRead) return false
+    // A disk may still answer requests of earlier turns, such as those of reading ahead.
+    return now.involuntaryContextSwitches > before.involuntaryContextSwitches && start - this.#quietSince >= QUIET_MS
+  }
+
+  /** Notes the usage before the reads of a turn. */
+  #look(): void {
+    const now = this.#usage()
+    if (now?.fsRead !== this.#usageBefore?.fsRead) this.#quietSince = this.#now()
+    this.#usageBefore = now
   }
 
   #awaitTurn(): Promise<void> {
-    if (this.#turn === undefined) this.#usageBefore = this.#usage()
+    if (this.#turn === undefined) this.#look()
     this.#turn ??= this.#nextTurn().then(() => {
       this.#turn = undefined
       this.#left = MS_PER_TURN

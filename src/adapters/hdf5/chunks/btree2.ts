@@ -30,8 +30,7 @@ export class ChunkTree2 implements ChunkFinder {
     return found
   }
 
-  /** @param wanted chunks in the order of their coordinates, all of which can only be in this node and below */
-
+  /** @param wanted chunks in the order of their coordinates; they are in this node and below, or nowhere */
   async #visit(
     tree: Tree2,
     node: Child2,
