@@ -42,6 +42,7 @@ export async function readImageDirectory(file: TiffBytes, offset: number): Promi
   if (count === 0 || count > TIFF_LIMITS.entries)
     damagedTiff(`the directory at byte ${offset} has ${count} entries`, count, TIFF_LIMITS.entries)
   const length = countBytes + count * entryBytes + offsetBytes
+  file.count(length)
   const view = length <= head.byteLength ? head : await file.view(offset, length, `a directory of ${count} entries`)
   const entries = new Map<number, Entry>()
   for (let i = 0, at = countBytes; i < count; i++, at += entryBytes) {
@@ -49,7 +50,6 @@ export async function readImageDirectory(file: TiffBytes, offset: number): Promi
     // If a tag occurs twice, the first entry is used, as in other readers.
     if (!entries.has(entry.tag)) entries.set(entry.tag, entry)
   }
-  file.count(length)
   // Copied, because the view holds pages of the file.
   const bytes = view.buffer.slice(view.byteOffset, view.byteOffset + length) as ArrayBuffer
   return { offset, bytes, entries, next: file.uint(view, length - offsetBytes, offsetBytes) }

@@ -1,4 +1,5 @@
 import { HyperslabError } from '../../core/errors.ts'
+import { kept } from '../../core/kept.ts'
 import type { MetadataPages } from '../../engine/metadata-pages.ts'
 import { damagedTiff, refuseTiff } from './errors.ts'
 import { TIFF_LIMITS } from './limits.ts'
@@ -68,13 +69,11 @@ export class TiffBytes {
    * @throws FormatError if the bytes are not in the file, or all that is kept is too much
    */
   async keep(offset: number, length: number, what: string): Promise<DataView> {
-    const key = `${offset} ${length}`
-    const known = this.#kept.get(key)
-    if (known !== undefined) return known
-    this.count(length)
-    const view = this.view(offset, length, what).then(copied)
-    this.#kept.set(key, view)
-    return view
+    const read = async (): Promise<DataView> => {
+      this.count(length)
+      return copied(await this.view(offset, length, what))
+    }
+    return kept(this.#kept, `${offset} ${length}`, read, Infinity)
   }
 
   /**

@@ -123,7 +123,7 @@ export class Hdf5Index<D extends DType> implements ChunkIndex<D>, CodecSet {
     return this.#codecs.get(name)!
   }
 
-  /** Cache keys of the array's blocks name the codecs of users, so they are no codecs of unknown users. */
+  /** Returns false: the keys of cached blocks name the codecs of users already. */
   isUsers(): boolean {
     return false
   }
